@@ -1,0 +1,67 @@
+"""What a failed launch says about the answer: a sandbox error becomes a mistake, or a stub."""
+
+import re
+
+from sandbox import source
+from sandbox.errors import (
+    CollectiveMismatchError,
+    DeadlockError,
+    LaunchError,
+    RankDiedError,
+    RankError,
+    RankTimeoutError,
+    SandboxError,
+)
+
+from grader.mistakes import Mistake
+from grader.verdict import Failure
+
+# What torch says when these mistakes are made: the text of its exceptions in torch 2.13.
+KNOWN_TEXTS = {
+    "got mixed torch.Tensor and DTensor": Mistake.FORWARD_BYPASS,
+    "already managed by another FSDP group": Mistake.TIED_WEIGHTS_SPLIT,
+}
+MISTAKE_OF = {
+    CollectiveMismatchError: Mistake.COLLECTIVE_ORDER_OR_SHAPE_MISMATCH,
+    DeadlockError: Mistake.DEADLOCK,
+    LaunchError: Mistake.CANNOT_RUN,
+    RankDiedError: Mistake.RANK_DIED,
+    RankError: Mistake.RAISED,
+    RankTimeoutError: Mistake.TIMED_OUT,
+}
+MAX_LINES = 12
+
+
+def stub_of(error: SandboxError) -> str | None:
+    """Return the name of the function that is still `raise NotImplementedError()`, if one is."""
+    if not isinstance(error, RankError) or error.exc_type != "NotImplementedError":
+        return None
+    if error.exc_message:  # torch raises it too, with a text
+        return None
+    functions = re.findall(r", in (\w+)$", error.traceback_text, re.MULTILINE)
+    return functions[-1] if functions else ""
+
+
+def failure_of(error: SandboxError) -> Failure:
+    """Return the failure that this error stands for, in the fewest lines that name the culprit."""
+    if isinstance(error, RankError):
+        came = f"{error.exc_type}: {error.exc_message}".rstrip(": ")
+        known = [code for text, code in KNOWN_TEXTS.items() if text in error.exc_message]
+        mistake = known[0] if known else Mistake.RAISED
+    else:
+        came = error.message
+        mistake = MISTAKE_OF[type(error)]
+    return Failure(mistake=mistake, came=_shorten(came), where=where_of(error))
+
+
+def where_of(error: SandboxError) -> str:
+    """Return "rank 2, cell In[3], line 5", as far as it is known."""
+    parts = [] if error.rank is None else [f"rank {error.rank}"]
+    if error.site:
+        parts.append(source.describe(error.site))
+    return ", ".join(parts)
+
+
+def _shorten(text: str) -> str:
+    lines = text.splitlines()
+    return "\n".join(lines if len(lines) <= MAX_LINES else [*lines[:MAX_LINES], "…"])

@@ -1,0 +1,146 @@
+"""Step 3: a sharded model, and an optimizer over the parameters that it really has."""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import torch
+import torch.distributed as dist
+from torch import nn
+from torch.distributed.device_mesh import DeviceMesh
+
+import sandbox
+from sandbox import toys
+
+from grader.check import Check
+from grader.fsdp01.cases import CASES, Case, new_mesh
+from grader.fsdp01.truth import StepTruth, train
+from grader.mistakes import Mistake
+from grader.shards import Shard, find_difference, padded_numel, shards_of
+from grader.verdict import Failure
+
+Build = Callable[[dict[str, Any], DeviceMesh], tuple[nn.Module, torch.optim.Optimizer]]
+MODEL_SEED = 7
+EXPECTED_DEFAULTS = {"betas": (0.9, 0.999), "eps": 1e-8, "weight_decay": 0.01, "amsgrad": False}
+
+
+@dataclass(frozen=True)
+class Observation:
+    """What one rank saw of the pair, before and after one step."""
+
+    returned: str
+    optimizer_kind: str = ""
+    options: dict[str, Any] = field(default_factory=dict)
+    num_parameters: int = 0
+    num_held_by_optimizer: int = 0  # how many of the model's parameters the optimizer has
+    moment_bytes: int = 0
+    weights: dict[str, Shard] = field(default_factory=dict)
+
+
+def check_build(build: Build) -> None:
+    """Judge `build(config, mesh) -> (model, optimizer)` on 1 to 4 ranks."""
+    proof = "the optimizer moves the sharded weights, and each rank holds its share of the moments"
+    with Check("build", proof, build) as check:
+        for number, case in enumerate(CASES):
+            lr = 10.0 ** -(2 + number)
+            run = check.launch(observe, build, case, lr, world_size=case.world_size)
+            batches = [case.global_tokens(0)]
+            [truth] = train(case.new_model(MODEL_SEED), lr, batches, max_norm=1e9, clip_epsilon=0.0)
+            check.judge(judge(run.results, truth, lr, case))
+
+
+def observe(build: Build, case: Case, lr: float) -> Observation:
+    """Build the pair, look at it, and let it take one step."""
+    config = {"model": {**case.model, "seed": MODEL_SEED, "dtype": torch.float64}, "lr": lr}
+    pair = build(config, new_mesh())
+    if not isinstance(pair, tuple | list) or len(pair) != 2:
+        return Observation(returned=type(pair).__name__)
+    model, optimizer = pair
+    if not isinstance(model, nn.Module) or not isinstance(optimizer, torch.optim.Optimizer):
+        return Observation(returned=f"({type(model).__name__}, {type(optimizer).__name__})")
+    held = [weight for group in optimizer.param_groups for weight in group["params"]]
+    held_ids = {id(weight) for weight in held}
+    tokens = case.tokens(0, dist.get_rank()).to(sandbox.device())
+    toys.next_token_loss(model(tokens), tokens).backward()
+    optimizer.step()
+    moments = shards_of(
+        (f"{number}.{key}", value)
+        for number, state in enumerate(optimizer.state.values())
+        for key, value in state.items()
+        if isinstance(value, torch.Tensor) and value.ndim > 0
+    )
+    options = optimizer.param_groups[0]
+    return Observation(
+        returned="pair",
+        optimizer_kind=type(optimizer).__name__,
+        options={key: options.get(key) for key in ("lr", *EXPECTED_DEFAULTS)},
+        num_parameters=len(list(model.parameters())),
+        num_held_by_optimizer=sum(id(weight) in held_ids for weight in model.parameters()),
+        moment_bytes=sum(moment.storage_bytes for moment in moments.values()),
+        weights=shards_of(model.named_parameters()),
+    )
+
+
+def judge(
+    seen: Sequence[Observation], truth: StepTruth, lr: float, case: Case
+) -> Failure | None:
+    """Judge what the optimizer holds, its settings, its bytes, and the weights after one step."""
+    for rank, observation in enumerate(seen):
+        failure = _judge_pair(observation, lr) or _judge_moments(observation, truth, len(seen))
+        if failure is not None:
+            return Failure(
+                mistake=failure.mistake,
+                expected=failure.expected,
+                came=failure.came,
+                where=f"rank {rank} (case: {case.text})",
+            )
+    difference = find_difference([observation.weights for observation in seen], truth.weights)
+    if difference is None:
+        return None
+    return Failure(
+        mistake=Mistake.WRONG_WEIGHTS,
+        expected=f"{difference.expected:.12g} after one step",
+        came=f"{difference.came:.12g}",
+        where=f"{difference.where} (case: {case.text})",
+    )
+
+
+def _judge_pair(observation: Observation, lr: float) -> Failure | None:
+    if observation.returned != "pair":
+        expected = "(model, optimizer)"
+        return Failure(mistake=Mistake.WRONG_RESULT, expected=expected, came=observation.returned)
+    if observation.num_held_by_optimizer < observation.num_parameters:
+        return Failure(
+            mistake=Mistake.OPTIMIZER_BEFORE_SHARD,
+            expected=f"an optimizer over the model's {observation.num_parameters} parameters",
+            came=f"it holds {observation.num_held_by_optimizer} of them",
+        )
+    expected_options = {"lr": lr, **EXPECTED_DEFAULTS}
+    if observation.optimizer_kind != "AdamW" or observation.options != expected_options:
+        return Failure(
+            mistake=Mistake.WRONG_OPTIMIZER,
+            expected=f"AdamW with {_text(expected_options)}",
+            came=f"{observation.optimizer_kind} with {_text(observation.options)}",
+        )
+    return None
+
+
+def _text(options: Mapping[str, Any]) -> str:
+    return ", ".join(f"{key}={value}" for key, value in options.items())
+
+
+def _judge_moments(
+    observation: Observation, truth: StepTruth, world_size: int
+) -> Failure | None:
+    """AdamW keeps two moments per weight: a rank's are twice as large as its shards."""
+    share = sum(
+        padded_numel(weight.shape, world_size) // world_size * weight.element_size()
+        for weight in truth.weights.values()
+    )
+    if observation.moment_bytes <= 2 * share:
+        return None
+    return Failure(
+        mistake=Mistake.REPLICATED,
+        expected=f"at most {2 * share:,} bytes of AdamW moments on each rank",
+        came=f"{observation.moment_bytes:,} bytes",
+    )

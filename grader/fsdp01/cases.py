@@ -1,0 +1,80 @@
+"""The cases that fsdp01's checks go through: world sizes 1 to 4, and models chosen for traps."""
+
+from dataclasses import dataclass, field
+from typing import Any
+
+import torch
+import torch.distributed as dist
+from torch import Tensor, nn
+from torch.distributed.device_mesh import DeviceMesh, init_device_mesh
+from torch.distributed.fsdp import fully_shard
+
+import sandbox
+from sandbox import toys
+
+SAMPLES_PER_RANK = 2
+LEARNING_RATE = 1e-2
+
+
+@dataclass(frozen=True)
+class Case:
+    """One model on `world_size` ranks; `frozen` names parameters that are not trained."""
+
+    world_size: int
+    model: dict[str, Any] = field(default_factory=dict)
+    frozen: tuple[str, ...] = ()
+    max_norm: float = 1e9  # so large that nothing is clipped
+    data_seed: int = 0
+
+    @property
+    def text(self) -> str:
+        """Return "3 ranks, a frozen weight", for a verdict."""
+        ranks = "1 rank" if self.world_size == 1 else f"{self.world_size} ranks"
+        traps = ["tied weights"] * bool(self.model.get("tied")) + ["a frozen weight"] * bool(self.frozen)
+        return ", ".join([ranks, *traps])
+
+    def new_model(self, seed: int = 0) -> nn.Module:
+        """Return the whole model in float64, the same on every rank."""
+        model = toys.Transformer(**self.model, seed=seed, dtype=torch.float64)
+        for name in self.frozen:
+            model.get_parameter(name).requires_grad_(False)
+        return model
+
+    def tokens(self, step: int, rank: int) -> Tensor:
+        """Return this rank's samples of a step; no sample comes twice."""
+        first = (step * self.world_size + rank) * SAMPLES_PER_RANK
+        sample_ids = range(first, first + SAMPLES_PER_RANK)
+        vocab_size = self.model.get("vocab_size", 61)
+        return toys.token_samples(sample_ids, vocab_size=vocab_size, seed=self.data_seed)
+
+    def global_tokens(self, step: int) -> Tensor:
+        """Return the whole batch of a step: all ranks' samples."""
+        return torch.cat([self.tokens(step, rank) for rank in range(self.world_size)])
+
+
+TIED = {"tied": True, "num_blocks": 2}
+SMALL = {"vocab_size": 13, "dim": 6, "num_heads": 3, "hidden_dim": 7, "num_blocks": 1}
+UNEVEN = {"vocab_size": 53, "dim": 20, "hidden_dim": 31, "num_blocks": 4}
+FROZEN = ("blocks.0.attention.key.weight",)
+
+# dim 6 on 4 ranks: 2, 2, 2 and 0 rows. 53, 20 and 31 rows on 3 ranks: nothing divides.
+CASES = (
+    Case(world_size=1, model=TIED, data_seed=1),
+    Case(world_size=2, model=TIED, data_seed=2),
+    Case(world_size=3, model=UNEVEN, frozen=FROZEN, data_seed=3),
+    Case(world_size=4, model=SMALL, data_seed=4),
+)
+
+
+def new_mesh() -> DeviceMesh:
+    """Return the mesh of all ranks. Collective: every rank must call this."""
+    return init_device_mesh(sandbox.device().type, (dist.get_world_size(),))
+
+
+def new_sharded(case: Case, seed: int = 0) -> tuple[nn.Module, torch.optim.AdamW]:
+    """Return a sharded model and its optimizer, for checks of what comes after sharding."""
+    model, mesh = case.new_model(seed), new_mesh()
+    for block in model.blocks:
+        fully_shard(block, mesh=mesh)
+    fully_shard(model, mesh=mesh)
+    return model, torch.optim.AdamW(model.parameters(), lr=LEARNING_RATE)

@@ -1,0 +1,232 @@
+"""Judge a sharded model: who holds what, which units there are, and what one step sends."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from typing import TYPE_CHECKING
+
+import torch
+from torch import Tensor
+
+from sandbox.ledger import Ledger
+
+from grader import phases
+from grader.fsdp01.cases import Case
+from grader.fsdp01.truth import StepTruth
+from grader.fsdp01.units import Collectives, Unit, expected_collectives
+from grader.mistakes import Mistake
+from grader.shards import Shard, chunk_rows, find_difference, is_close, padded_numel
+from grader.verdict import Failure
+
+if TYPE_CHECKING:
+    from grader.fsdp01.shard_model import Observation
+
+SLACK_BYTES = 512  # a small tensor that the answer keeps for itself is nobody's copy of a weight
+
+
+def judge_structure(
+    seen: Sequence[Observation], weights: Mapping[str, Tensor], case: Case
+) -> Failure | None:
+    """Judge what is held and which units there are, before any step."""
+    for rank, observation in enumerate(seen):
+        failure = (
+            _judge_returned(observation)
+            or _judge_wrapping(observation)
+            or _judge_shards(observation, weights, rank, len(seen))
+            or _judge_bytes(observation, rank, len(seen))
+            or _judge_units(observation)
+        )
+        if failure is not None:
+            return _in_case(failure, rank, case)
+    return None
+
+
+def _in_case(failure: Failure, rank: int, case: Case) -> Failure:
+    where = failure.where or f"rank {rank}"
+    return Failure(
+        mistake=failure.mistake,
+        expected=failure.expected,
+        came=failure.came,
+        where=f"{where} (case: {case.text})",
+    )
+
+
+def _judge_returned(observation: Observation) -> Failure | None:
+    if observation.returned == "Module":
+        return None
+    return Failure(
+        mistake=Mistake.WRONG_RESULT, expected="the sharded model", came=observation.returned
+    )
+
+
+def _judge_wrapping(observation: Observation) -> Failure | None:
+    """Find parameters that are still plain tensors."""
+    plain = [name for name, shard in observation.weights.items() if shard.placements is None]
+    if not plain:
+        return None
+    came = f"{len(plain)} plain tensors, '{plain[0]}' the first"
+    outside = [name for name in plain if not _is_inside(name, observation.blocks)]
+    if plain == outside and len(plain) < len(observation.weights):
+        mistake = Mistake.ROOT_NOT_WRAPPED
+    elif len(plain) == len(observation.weights):
+        mistake = Mistake.NOT_WRAPPED
+    else:
+        mistake = Mistake.BLOCK_NOT_WRAPPED
+    return Failure(mistake=mistake, expected="every parameter a DTensor", came=came)
+
+
+def _is_inside(name: str, modules: Iterable[str]) -> bool:
+    return any(name.startswith(f"{module}.") for module in modules)
+
+
+def _judge_shards(
+    observation: Observation, weights: Mapping[str, Tensor], rank: int, world_size: int
+) -> Failure | None:
+    """Compare each shard with the rows that torch.chunk gives this rank."""
+    if missing := weights.keys() - observation.weights.keys():
+        came = f"no parameter '{min(missing)}'"
+        return Failure(mistake=Mistake.WRONG_RESULT, expected="the model itself", came=came)
+    for name, whole in weights.items():
+        shard = observation.weights[name]
+        failure = _judge_placement(shard, world_size) or _judge_rows(shard, whole, rank, world_size)
+        if failure is not None:
+            return failure
+    return None
+
+
+def _judge_placement(shard: Shard, world_size: int) -> Failure | None:
+    everyone = list(range(world_size))
+    if shard.mesh == everyone and shard.placements == ("S(0)",):
+        return None
+    is_copied = "R" in (shard.placements or ()) or shard.mesh != everyone
+    return Failure(
+        mistake=Mistake.REPLICATED if is_copied else Mistake.WRONG_SHARD,
+        expected=f"'{shard.name}' placed as S(0) over ranks {everyone}",
+        came=f"placed as {', '.join(shard.placements or ())} over ranks {shard.mesh}",
+    )
+
+
+def _judge_rows(shard: Shard, whole: Tensor, rank: int, world_size: int) -> Failure | None:
+    first, stop = chunk_rows(len(whole), rank, world_size)
+    expected = whole[first:stop]
+    if shard.local.shape != expected.shape:
+        return Failure(
+            mistake=Mistake.WRONG_SHARD,
+            expected=f"'{shard.name}' rows {first}:{stop}, shape {tuple(expected.shape)}",
+            came=f"shape {tuple(shard.local.shape)}",
+        )
+    if not torch.equal(shard.local, expected):
+        return Failure(
+            mistake=Mistake.SHARDED_STATE_CORRUPT,
+            expected=f"'{shard.name}' rows {first}:{stop} with the model's values",
+            came="other values",
+        )
+    return None
+
+
+def _judge_bytes(observation: Observation, rank: int, world_size: int) -> Failure | None:
+    """Find a second copy: all bytes that this rank's tensors hold are its padded shards'."""
+    shards = observation.weights.values()
+    share = sum(
+        padded_numel(shard.shape, world_size) // world_size * shard.local.element_size()
+        for shard in shards
+    )
+    if observation.held_bytes <= share + SLACK_BYTES:
+        return None
+    return Failure(
+        mistake=Mistake.REPLICATED,
+        expected=f"{share:,} bytes held on each rank: its padded shards",
+        came=f"{observation.held_bytes:,} bytes on rank {rank}",
+    )
+
+
+def _judge_units(observation: Observation) -> Failure | None:
+    """Require that each block is a unit of its own, and that the root is wrapped too."""
+    unit_of_block = {
+        module: unit
+        for unit in observation.units
+        for module in unit.modules
+        if module in observation.blocks
+    }
+    missing = [block for block in observation.blocks if block not in unit_of_block]
+    shared = [unit for unit in observation.units if len(set(unit.modules) & unit_of_block.keys()) > 1]
+    if not missing and not shared:
+        return None
+    if set(observation.blocks) <= set(observation.wrapped) and missing:
+        mistake = Mistake.ROOT_WRAPPED_FIRST
+    elif missing == list(observation.blocks):
+        mistake = Mistake.ROOT_ONLY_WRAP
+    else:
+        mistake = Mistake.BLOCK_NOT_WRAPPED
+    units = [" + ".join(module or "the root" for module in unit.modules) for unit in observation.units]
+    return Failure(
+        mistake=mistake,
+        expected=f"{len(observation.blocks)} blocks, each a unit of its own",
+        came=f"units: {', '.join(units)}",
+    )
+
+
+# -- one step -------------------------------------------------------------------------------------
+
+
+def judge_step(
+    seen: Sequence[Observation], ledger: Ledger, truth: StepTruth, case: Case
+) -> Failure | None:
+    """Judge the collectives of one forward and backward, and the gradients they left."""
+    failure = _judge_collectives(seen, ledger, case) or _judge_gradients(seen, truth)
+    return None if failure is None else _in_case(failure, 0, case)
+
+
+def _judge_collectives(
+    seen: Sequence[Observation], ledger: Ledger, case: Case
+) -> Failure | None:
+    for rank, observation in enumerate(seen):
+        shapes = {name: shard.shape for name, shard in observation.weights.items()}
+        expected = expected_collectives(observation.units, shapes, case.frozen, len(seen))
+        came = [phases.counts(events) for events in phases.phases_of(ledger, rank, 2)]
+        for name, wanted, issued in zip(("forward", "backward"), expected, came, strict=True):
+            if wanted != issued:
+                return Failure(
+                    mistake=Mistake.WRONG_COLLECTIVES,
+                    expected=f"in {name}: {_list(wanted)}",
+                    came=_list(issued),
+                    where=f"rank {rank}",
+                )
+    return None
+
+
+def _list(collectives: Collectives) -> str:
+    lines = [
+        f"{count} {op} of {numel:,} elements" for (op, numel), count in sorted(collectives.items())
+    ]
+    return ", ".join(lines) or "none"
+
+
+def _judge_gradients(seen: Sequence[Observation], truth: StepTruth) -> Failure | None:
+    losses = [observation.loss for observation in seen if observation.loss is not None]
+    mean = sum(losses) / len(losses)
+    if not is_close(mean, truth.loss):
+        return Failure(
+            mistake=Mistake.WRONG_LOSS,
+            expected=f"mean loss of the ranks {truth.loss:.6g}",
+            came=f"{mean:.6g}",
+            where="all ranks",
+        )
+    return judge_gradients([observation.gradients for observation in seen], truth)
+
+
+def judge_gradients(
+    gradients: Sequence[Mapping[str, Shard]], truth: StepTruth, factor: float = 1.0
+) -> Failure | None:
+    """Compare the ranks' gradients with `factor` times the truth; name a sum over the ranks."""
+    difference = find_difference(gradients, truth.gradients, factor)
+    if difference is None:
+        return None
+    world_size = len(gradients)
+    summed = find_difference(gradients, truth.gradients, factor * world_size)
+    return Failure(
+        mistake=Mistake.WRONG_GRADIENT if summed else Mistake.GRADIENTS_SUMMED,
+        expected=f"gradient {difference.expected:.6g}",
+        came=f"{difference.came:.6g}",
+        where=difference.where,
+    )

@@ -1,0 +1,82 @@
+"""Step 1: which rows of a parameter each rank holds."""
+
+from collections import Counter
+from collections.abc import Callable
+
+from grader.check import Check
+from grader.mistakes import Mistake
+from grader.shards import chunk_rows
+from grader.verdict import Failure
+
+NUM_ROWS = (12, 5, 13, 6, 9, 1, 3)
+WORLD_SIZES = (1, 2, 3, 4, 5)
+CASES = [(num_rows, world_size) for num_rows in NUM_ROWS for world_size in WORLD_SIZES]
+
+Rows = Callable[[int, int, int], tuple[int, int]]
+Answer = tuple[int, int] | str  # (first, stop), or what came instead
+
+
+def check_rows_of_rank(rows_of_rank: Rows) -> None:
+    """Judge `rows_of_rank(num_rows, rank, world_size) -> (first, stop)`."""
+    proof = f"right for {len(CASES)} combinations of rows and ranks, ranks without rows among them"
+    with Check("rows_of_rank", proof, rows_of_rank) as check:
+        check.judge(judge_rows(check.launch(observe_rows, rows_of_rank, world_size=1).results[0]))
+
+
+def observe_rows(rows_of_rank: Rows) -> list[list[Answer]]:
+    """Return every rank's answer for every case."""
+    return [
+        [_as_rows(rows_of_rank(num_rows, rank, world_size)) for rank in range(world_size)]
+        for num_rows, world_size in CASES
+    ]
+
+
+def _as_rows(answer: object) -> Answer:
+    if isinstance(answer, tuple | list) and len(answer) == 2:
+        first, stop = answer
+        if type(first) is int and type(stop) is int:
+            return first, stop
+    return repr(answer)[:80]
+
+
+def judge_rows(answers: list[list[Answer]]) -> Failure | None:
+    """Compare with torch.chunk's rule; an empty range may be written in any way."""
+    for (num_rows, world_size), rows in zip(CASES, answers, strict=True):
+        expected = [chunk_rows(num_rows, rank, world_size) for rank in range(world_size)]
+        failure = _judge_case(num_rows, expected, rows)
+        if failure is not None:
+            return failure
+    return None
+
+
+def _judge_case(
+    num_rows: int, expected: list[tuple[int, int]], rows: list[Answer]
+) -> Failure | None:
+    where = f"{num_rows} rows on {len(rows)} ranks"
+    for rank, answer in enumerate(rows):
+        if not isinstance(answer, tuple):
+            return Failure(
+                mistake=Mistake.WRONG_RESULT,
+                expected="a pair of ints: (first, stop)",
+                came=answer,
+                where=f"rank {rank}, {where}",
+            )
+    came = [answer for answer in rows if isinstance(answer, tuple)]
+    held = [list(range(*pair)) for pair in came]
+    if held == [list(range(*pair)) for pair in expected]:
+        return None
+    mistake = _name_mistake(num_rows, held)
+    return Failure(mistake=mistake, expected=_text(expected), came=_text(came), where=where)
+
+
+def _text(pairs: list[tuple[int, int]]) -> str:
+    return ", ".join(f"rank {rank}: {first}:{stop}" for rank, (first, stop) in enumerate(pairs))
+
+
+def _name_mistake(num_rows: int, held: list[list[int]]) -> Mistake:
+    holders = Counter(row for rows in held for row in rows)
+    if any(count > 1 for count in holders.values()):
+        return Mistake.ROWS_TWICE
+    if set(range(num_rows)) - set(holders):
+        return Mistake.ROWS_LOST
+    return Mistake.BALANCED_SPLIT if len(holders) == num_rows else Mistake.WRONG_RESULT

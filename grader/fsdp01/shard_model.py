@@ -1,0 +1,86 @@
+"""Step 2: every block is a unit, every rank holds its rows, and the units' collectives run."""
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+
+import torch.distributed as dist
+from torch import nn
+from torch.distributed.device_mesh import DeviceMesh
+from torch.distributed.fsdp import FSDPModule
+
+import sandbox
+from sandbox import toys
+
+from grader.check import Check
+from grader.fsdp01 import judge_sharding
+from grader.fsdp01.cases import CASES, Case, new_mesh
+from grader.fsdp01.truth import train, weights_of
+from grader.fsdp01.units import Unit, owners_of, units_of
+from grader.held import live_storages, new_bytes
+from grader.phases import mark
+from grader.shards import Shard, shards_of
+
+ShardModel = Callable[[nn.Module, DeviceMesh], nn.Module]
+
+
+@dataclass(frozen=True)
+class Observation:
+    """What one rank saw of the sharded model; `loss` is None where no step could be run."""
+
+    returned: str
+    weights: dict[str, Shard] = field(default_factory=dict)
+    held_bytes: int = 0
+    blocks: tuple[str, ...] = ()
+    wrapped: tuple[str, ...] = ()  # modules that fully_shard was called on; "" is the root
+    units: tuple[Unit, ...] = ()
+    loss: float | None = None
+    gradients: dict[str, Shard] = field(default_factory=dict)
+
+
+def check_shard_model(shard_model: ShardModel) -> None:
+    """Judge `shard_model(model, mesh) -> model` on 1 to 4 ranks."""
+    proof = (
+        "every block is a unit, each rank holds its rows and not a byte more, the collectives\n"
+        "  are those of the units, and the gradients are right: on 1, 2, 3 and 4 ranks"
+    )
+    with Check("shard_model", proof, shard_model) as check:
+        for case in CASES:
+            run = check.launch(observe, shard_model, case, world_size=case.world_size)
+            model = case.new_model()
+            weights = weights_of(model)
+            [truth] = train(model, 0.0, [case.global_tokens(0)], max_norm=1.0, clip_epsilon=0.0)
+            check.judge(judge_sharding.judge_structure(run.results, weights, case))
+            check.judge(judge_sharding.judge_step(run.results, run.ledger, truth, case))
+
+
+def observe(shard_model: ShardModel, case: Case) -> Observation:
+    """Shard a model, look at what is held, and run one forward and backward if that can work."""
+    mesh = new_mesh()
+    before = live_storages()
+    model = shard_model(case.new_model(), mesh)
+    if not isinstance(model, nn.Module):
+        return Observation(returned=type(model).__name__)
+    held_bytes = new_bytes(before)
+    weights = shards_of(model.named_parameters())
+    modules = dict(model.named_modules())
+    wrapped = tuple(name for name, module in modules.items() if isinstance(module, FSDPModule))
+    blocks = tuple(name for name, module in modules.items() if isinstance(module, toys.Block))
+    units = units_of(model)
+    loss = None
+    unit_modules = {name for unit in units for name in unit.modules}
+    if owners_of(weights, units).keys() == weights.keys() and set(blocks) <= unit_modules:
+        loss = _run_step(model, case)
+        units = units_of(model)
+    gradients = shards_of((name, weight.grad) for name, weight in model.named_parameters())
+    return Observation("Module", weights, held_bytes, blocks, wrapped, units, loss, gradients)
+
+
+def _run_step(model: nn.Module, case: Case) -> float:
+    """Run one forward and one backward, each a phase of its own; return this rank's loss."""
+    tokens = case.tokens(0, dist.get_rank()).to(sandbox.device())
+    mark()
+    loss = toys.next_token_loss(model(tokens), tokens)
+    mark()
+    loss.backward()
+    mark()
+    return loss.item()

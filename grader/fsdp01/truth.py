@@ -1,0 +1,56 @@
+"""The independent truth: the same training in one process, on the whole batch, in float64."""
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+import torch
+from torch import Tensor, nn
+
+from sandbox import toys
+
+# What torch.nn.utils.clip_grad_norm_ adds to the norm before it divides; and no such addend.
+CLIP_EPSILONS = (1e-6, 0.0)
+
+
+@dataclass(frozen=True)
+class StepTruth:
+    """One step: loss, norm and gradients before clipping, the clipping factor, weights after."""
+
+    loss: float
+    grad_norm: float
+    gradients: dict[str, Tensor]
+    clip_factor: float
+    weights: dict[str, Tensor]
+
+
+def train(
+    model: nn.Module, lr: float, batches: Iterable[Tensor], max_norm: float, clip_epsilon: float
+) -> list[StepTruth]:
+    """Return what each step of one-process training must give; `model` is trained in place."""
+    optimizer = torch.optim.AdamW(model.parameters(), lr=lr)
+    return [_step(model, optimizer, tokens, max_norm, clip_epsilon) for tokens in batches]
+
+
+def _step(
+    model: nn.Module,
+    optimizer: torch.optim.Optimizer,
+    tokens: Tensor,
+    max_norm: float,
+    clip_epsilon: float,
+) -> StepTruth:
+    optimizer.zero_grad()
+    loss = toys.next_token_loss(model(tokens), tokens)
+    loss.backward()
+    trained = {name: weight for name, weight in model.named_parameters() if weight.grad is not None}
+    gradients = {name: weight.grad.clone() for name, weight in trained.items()}
+    grad_norm = torch.stack([grad.square().sum() for grad in gradients.values()]).sum().sqrt().item()
+    clip_factor = min(1.0, max_norm / (grad_norm + clip_epsilon))
+    for weight in trained.values():
+        weight.grad.mul_(clip_factor)
+    optimizer.step()
+    return StepTruth(loss.item(), grad_norm, gradients, clip_factor, weights_of(model))
+
+
+def weights_of(model: nn.Module) -> dict[str, Tensor]:
+    """Return a copy of every parameter by name."""
+    return {name: weight.detach().clone() for name, weight in model.named_parameters()}

@@ -1,0 +1,35 @@
+"""Hints in tiers: each request for the same step says a little more."""
+
+from collections.abc import Mapping, Sequence
+
+
+class Hints:
+    """The hints of one exercise: a list of tiers, from a nudge to nearly the answer, per step."""
+
+    def __init__(self, tiers: Mapping[int, Sequence[str]]) -> None:
+        self._tiers = tiers
+        self._shown: dict[int, int] = {}
+
+    def show(self, step: int) -> None:
+        """Print the next tier of this step's hints; after the last one, all of them again."""
+        if step not in self._tiers:
+            raise ValueError(f"step {step!r} has no hints; steps are {_name_steps(self._tiers)}")
+        tiers = self._tiers[step]
+        shown = self._shown.get(step, 0)
+        if shown == len(tiers):
+            print(f"Step {step}: these were all {len(tiers)} hints.")
+            for number, text in enumerate(tiers, start=1):
+                print(_line(number, len(tiers), text))
+            return
+        self._shown[step] = shown + 1
+        print(f"Step {step}, {_line(shown + 1, len(tiers), tiers[shown])}")
+        if shown + 1 < len(tiers):
+            print("Ask again for more.")
+
+
+def _line(number: int, num_tiers: int, text: str) -> str:
+    return f"hint {number} of {num_tiers}: {text}"
+
+
+def _name_steps(tiers: Mapping[int, Sequence[str]]) -> str:
+    return ", ".join(map(str, sorted(tiers)))

@@ -1,0 +1,24 @@
+"""Take hidden tests out of what students get back."""
+
+from typing import Any
+
+from nbformat import NotebookNode
+from nbgrader.preprocessors import ClearHiddenTests
+from traitlets import List
+
+from grader.nbgrader_plugin.scoring import is_autograded
+
+
+class HideTests(ClearHiddenTests):
+    """Removes the hidden regions of graded cells; what a student wrote is never taken for one."""
+
+    # The HTML exporter configures it for all preprocessors, and nbgrader warns where it is not open.
+    display_data_priority = List().tag(config=True)
+
+    def preprocess_cell(
+        self, cell: NotebookNode, resources: dict[str, Any], cell_index: int
+    ) -> tuple[NotebookNode, dict[str, Any]]:
+        """Return the cell without its hidden regions."""
+        if is_autograded(cell):
+            self._remove_hidden_test_region(cell)
+        return cell, resources

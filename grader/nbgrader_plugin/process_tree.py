@@ -1,0 +1,77 @@
+"""End every process that a kernel under grading started, sessions of their own included, and no other."""
+
+import contextlib
+import ctypes
+import secrets
+import sys
+from collections.abc import Iterator
+
+import psutil
+
+TOKEN_VARIABLE = "SHARDLAB_KERNEL"  # inherited by every process that the kernel starts
+PR_SET_CHILD_SUBREAPER = 36  # Linux, prctl(2)
+MAX_ROUNDS = 50  # a process may start others while its relatives are being ended
+
+
+class ProcessTree:
+    """The processes that carry one token in their environment, and all that descend from them."""
+
+    def __init__(self) -> None:
+        self.token = secrets.token_hex(16)
+        self._adopts_orphans = False
+
+    @property
+    def environment(self) -> dict[str, str]:
+        """What the environment of the tree's first process must contain."""
+        return {TOKEN_VARIABLE: self.token}
+
+    @contextlib.contextmanager
+    def adopting_orphans(self) -> Iterator[None]:
+        """Become the parent of processes that leave the tree, on Linux, if this process has no child.
+
+        A process that clears its environment and whose parent ends would not be found otherwise.
+        Where other children are about (a JupyterLab server), theirs could not be told from ours.
+        """
+        self._adopts_orphans = sys.platform == "linux" and not psutil.Process().children()
+        if self._adopts_orphans:
+            _set_subreaper(True)
+        try:
+            yield
+        finally:
+            if self._adopts_orphans:
+                _set_subreaper(False)
+            self._adopts_orphans = False
+
+    def find(self) -> set[psutil.Process]:
+        """Return the processes of the tree that exist now."""
+        roots = [process for process in psutil.process_iter() if self._is_marked(process)]
+        if self._adopts_orphans:
+            roots += psutil.Process().children()
+        found = set(roots)
+        for root in roots:
+            with contextlib.suppress(psutil.NoSuchProcess):
+                found.update(root.children(recursive=True))
+        return found
+
+    def end(self) -> None:
+        """Kill the tree and wait until nothing of it is left."""
+        for _ in range(MAX_ROUNDS):
+            found = self.find()
+            if not found:
+                return
+            for process in found:
+                with contextlib.suppress(psutil.NoSuchProcess):
+                    process.kill()
+            psutil.wait_procs(found, timeout=1)
+        raise RuntimeError(f"processes of a graded kernel cannot be ended: {sorted(map(str, found))}")
+
+    def _is_marked(self, process: psutil.Process) -> bool:
+        try:
+            return process.environ().get(TOKEN_VARIABLE) == self.token
+        except (psutil.Error, OSError):  # gone, or another user's
+            return False
+
+
+def _set_subreaper(on: bool) -> None:
+    if ctypes.CDLL(None, use_errno=True).prctl(PR_SET_CHILD_SUBREAPER, int(on), 0, 0, 0) != 0:
+        raise OSError(ctypes.get_errno(), "prctl(PR_SET_CHILD_SUBREAPER) failed")

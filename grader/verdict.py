@@ -1,0 +1,71 @@
+"""What a check says in the end: passed, failed with a named mistake, or not solved yet."""
+
+from dataclasses import dataclass
+
+from grader.mistakes import Mistake
+
+
+@dataclass(frozen=True, kw_only=True)
+class Failure:
+    """A wrong answer: the mistake, what was expected, what came, and where (rank, name, line)."""
+
+    mistake: Mistake
+    expected: str = ""
+    came: str = ""
+    where: str = ""
+
+
+class CheckFailed(AssertionError):
+    """Raised when an answer is wrong; the verdict above it has been printed."""
+
+    def __init__(self, name: str, failure: Failure) -> None:
+        super().__init__(f"{name}: {failure.mistake.name}")
+        self.failure = failure
+
+    def _render_traceback_(self) -> list[str]:
+        """Show one line: IPython would print the grader's frames."""
+        return [f"CheckFailed: {self}"]
+
+
+class NotSolved(NotImplementedError):
+    """Raised when an answer, or one it calls, is still `raise NotImplementedError()`."""
+
+    def __init__(self, name: str, stub: str) -> None:
+        super().__init__(name if stub in (name, "") else f"{name}: {stub}")
+        self.stub = stub
+
+    def _render_traceback_(self) -> list[str]:
+        """Show one line: IPython would print the grader's frames."""
+        return [f"NotSolved: {self}"]
+
+
+def passed(name: str, proof: str) -> str:
+    """Return the verdict of a right answer."""
+    return f"✓ passed: {name}\n  {proof}"
+
+
+def failed(name: str, failure: Failure) -> str:
+    """Return the verdict of a wrong answer, one fact a line."""
+    mistake = failure.mistake
+    facts = {
+        "expected": failure.expected,
+        "came": failure.came,
+        "where": failure.where,
+        "next": mistake.next_step,
+    }
+    lines = [f"✗ failed: {name} [{mistake.name}]", f"  {mistake.meaning}"]
+    for label, text in facts.items():
+        lines += _fact(label, text) if text else []
+    return "\n".join(lines)
+
+
+def _fact(label: str, text: str) -> list[str]:
+    first, *rest = text.splitlines()
+    return [f"  {label:<9}{first}", *(f"  {'':<9}{line}" for line in rest)]
+
+
+def not_solved(name: str, stub: str) -> str:
+    """Return the verdict of a stub; `stub` names the function that is one."""
+    if stub in (name, ""):
+        return f"○ not solved yet: {name}"
+    return f"○ not solved yet: {name}\n  It calls {stub}, which is not solved yet."

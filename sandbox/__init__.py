@@ -1,0 +1,71 @@
+"""Run N ranks in a notebook or a script, and see what they did."""
+
+from __future__ import annotations
+
+import importlib
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from sandbox.backend import device
+    from sandbox.errors import (
+        CollectiveMismatchError,
+        DeadlockError,
+        LaunchError,
+        RankDiedError,
+        RankError,
+        RankTimeoutError,
+        SandboxError,
+    )
+    from sandbox.launcher import launch
+    from sandbox.ledger import Event, Ledger, Op
+    from sandbox.run import Run
+    from sandbox.world import World
+
+_HOMES = {
+    "CollectiveMismatchError": "errors",
+    "DeadlockError": "errors",
+    "Event": "ledger",
+    "LaunchError": "errors",
+    "Ledger": "ledger",
+    "Op": "ledger",
+    "RankDiedError": "errors",
+    "RankError": "errors",
+    "RankTimeoutError": "errors",
+    "Run": "run",
+    "SandboxError": "errors",
+    "World": "world",
+    "device": "backend",
+    "launch": "launcher",
+}
+__all__ = [
+    "CollectiveMismatchError",
+    "DeadlockError",
+    "Event",
+    "LaunchError",
+    "Ledger",
+    "Op",
+    "RankDiedError",
+    "RankError",
+    "RankTimeoutError",
+    "Run",
+    "SandboxError",
+    "World",
+    "device",
+    "launch",
+]
+
+
+def __getattr__(name: str) -> Any:
+    """Load a public name when it is first used: `import sandbox` stays under 50 ms."""
+    if name not in _HOMES:
+        raise AttributeError(f"module 'sandbox' has no attribute {name!r}")
+    value = getattr(importlib.import_module(f"sandbox.{_HOMES[name]}"), name)
+    globals()[name] = value
+    return value
+
+
+def load_ipython_extension(shell: Any) -> None:
+    """Start the warm process and register %%ranks: what `%load_ext sandbox` does."""
+    from sandbox import magic
+
+    magic.load(shell)

@@ -1,0 +1,93 @@
+"""The one place that knows gloo from NCCL and CPU from CUDA."""
+
+from __future__ import annotations
+
+import os
+import sys
+from typing import TYPE_CHECKING
+
+from sandbox.errors import LaunchError
+
+if TYPE_CHECKING:
+    import torch
+
+BACKENDS = ("auto", "gloo", "nccl")
+
+# Set in the warm process before its imports. One thread per rank: ranks outnumber cores. NVML instead
+# of the CUDA runtime counts GPUs without initialising CUDA, which would forbid forking.
+WARM_ENVIRONMENT = {
+    "OMP_NUM_THREADS": "1",
+    "MKL_NUM_THREADS": "1",
+    "OPENBLAS_NUM_THREADS": "1",
+    "PYTORCH_NVML_BASED_CUDA_CHECK": "1",
+    "ARROW_DEFAULT_MEMORY_POOL": "system",  # jemalloc's pool would start a thread
+    "RAY_TRAIN_V2_ENABLED": "1",
+}
+LOOPBACK = "lo0" if sys.platform == "darwin" else "lo"
+
+
+def count_gpus() -> int:
+    """Return the number of CUDA devices; no context is created."""
+    os.environ.setdefault("PYTORCH_NVML_BASED_CUDA_CHECK", "1")
+    import torch
+
+    return torch.cuda.device_count()
+
+
+def choose(backend: str, world_size: int) -> tuple[str, str | None]:
+    """Return the backend to use and, where "auto" could not take the GPUs, a line that says why."""
+    if backend not in BACKENDS:
+        raise LaunchError(f"backend is {backend!r}, expected one of {', '.join(BACKENDS)}.")
+    num_gpus = count_gpus() if backend != "gloo" and has_nvidia_driver() else 0
+    if backend == "nccl" and num_gpus < world_size:
+        raise LaunchError(
+            f"backend 'nccl' needs one GPU per rank: {world_size} ranks, {num_gpus} GPUs. "
+            "Hint: launch fewer ranks, or take backend='gloo', which runs on the CPU."
+        )
+    if backend != "auto":
+        return backend, None
+    if num_gpus >= world_size:
+        return "nccl", None
+    if num_gpus:
+        return "gloo", f"{world_size} ranks, {num_gpus} GPUs: running on the CPU with gloo."
+    return "gloo", None
+
+
+def has_nvidia_driver() -> bool:
+    """Whether the kernel driver is loaded: a look at one file, so that CPU users import no torch."""
+    return os.path.exists("/proc/driver/nvidia/version") or os.path.exists("/dev/dxg")
+
+
+def rank_environment(rank: int, world_size: int, backend: str) -> dict[str, str]:
+    """Return the variables that torchrun would set, and gloo's interface: loopback alone."""
+    accelerator = {"DS_ACCELERATOR": "cpu"} if backend == "gloo" else {}
+    return accelerator | {
+        "RANK": str(rank),
+        "LOCAL_RANK": str(rank),
+        "WORLD_SIZE": str(world_size),
+        "LOCAL_WORLD_SIZE": str(world_size),
+        "GROUP_RANK": "0",
+        "MASTER_ADDR": "127.0.0.1",
+        "MASTER_PORT": "0",  # unused: ranks meet through a file
+        "GLOO_SOCKET_IFNAME": LOOPBACK,
+        "NCCL_SOCKET_IFNAME": LOOPBACK,
+        "OMP_NUM_THREADS": "1",
+        "SANDBOX_BACKEND": backend,
+    }
+
+
+def use_device(backend: str, rank: int) -> None:
+    """Bind this rank to its GPU, so that none lands on GPU 0 by default."""
+    if backend == "nccl":
+        import torch
+
+        torch.cuda.set_device(rank)
+
+
+def device() -> torch.device:
+    """Return the device of this rank: its own GPU under NCCL, else the CPU."""
+    import torch
+
+    if os.environ.get("SANDBOX_BACKEND") == "nccl":
+        return torch.device("cuda", int(os.environ["LOCAL_RANK"]))
+    return torch.device("cpu")

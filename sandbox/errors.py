@@ -1,0 +1,81 @@
+"""Every error that running ranks can raise: one class per situation, one message each."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from sandbox.run import Run
+
+
+class SandboxError(Exception):
+    """Raised when a launch did not end well; the subclasses say why.
+
+    `rank` is the culprit (None where there is no single one), `site` the learner's own line as
+    "file:line", and `run` what was recorded until then (its results are None where missing).
+    """
+
+    def __init__(
+        self,
+        message: str,
+        *,
+        rank: int | None = None,
+        site: str | None = None,
+        run: Run | None = None,
+    ) -> None:
+        super().__init__(message)
+        self.message = message
+        self.rank = rank
+        self.site = site
+        self.run = run
+
+    def _render_traceback_(self) -> list[str]:
+        """Show the message alone: IPython would print our frames above the learner's."""
+        return [f"{type(self).__name__}: {self.message}"]
+
+
+class LaunchError(SandboxError, ValueError):
+    """Raised when the ranks cannot be started as asked: a bad argument, or no room for them."""
+
+
+class RankError(SandboxError):
+    """Raised when the function raised in a rank; the earliest failure is the culprit."""
+
+    def __init__(
+        self,
+        message: str,
+        *,
+        rank: int,
+        site: str | None,
+        run: Run,
+        exc_type: str,
+        exc_message: str,
+        traceback_text: str,
+    ) -> None:
+        super().__init__(message, rank=rank, site=site, run=run)
+        self.exc_type = exc_type
+        self.exc_message = exc_message
+        self.traceback_text = traceback_text
+
+
+class RankDiedError(SandboxError):
+    """Raised when a rank's process ended by a signal or by os._exit."""
+
+
+class DeadlockError(SandboxError):
+    """Raised when ranks are proven to wait for each other, or for one that has finished."""
+
+
+class CollectiveMismatchError(SandboxError):
+    """Raised when ranks of a group disagree on a collective, whether or not it would hang."""
+
+
+class RankTimeoutError(SandboxError):
+    """Raised when ranks are still busy at the timeout and no deadlock is proven."""
+
+
+class RanksInterrupted(KeyboardInterrupt):
+    """Raised when Stop (or Ctrl-C) ended a call; says whose variables were lost."""
+
+    def _render_traceback_(self) -> list[str]:
+        return [f"KeyboardInterrupt: {self}"]

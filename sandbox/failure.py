@@ -1,0 +1,135 @@
+"""An exception in a rank as plain data, and the one message that many ranks' failures make."""
+
+from __future__ import annotations
+
+import os
+import traceback
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from sandbox import source
+
+# What gloo raises in the ranks that were talking to one that is gone: an echo, not a cause.
+ECHOES = ("Connection closed by peer", "Connection reset by peer", "Broken pipe", "Socket closed")
+MAX_CHAIN = 4
+
+
+@dataclass(frozen=True)
+class Failure:
+    """One rank's exception: its type and text, and the frames of it and of what caused it."""
+
+    time_s: float
+    exc_type: str
+    exc_message: str
+    final_lines: str
+    # One entry per exception, the cause first: (frames, final lines, how the next one came of it).
+    chain: tuple[tuple[tuple[tuple[str, int, str], ...], str, str], ...]
+
+    @property
+    def is_echo(self) -> bool:
+        """Whether this only says that another rank is gone."""
+        return any(text in self.exc_message for text in ECHOES)
+
+    @property
+    def summary(self) -> str:
+        """What to say of it where another rank is the culprit."""
+        lost = "lost its connection to a rank that had failed"
+        return lost if self.is_echo else self.final_lines.split("\n")[-1]
+
+    @property
+    def site(self) -> str | None:
+        """The learner's own line that raised or led there, as "file:line"."""
+        frames = self.chain[-1][0]
+        for filename, line, _ in reversed(frames):
+            if source.is_learners(filename):
+                return f"{filename}:{line}"
+        return "{}:{}".format(*frames[-1]) if frames else None
+
+    def render(self) -> str:
+        """Return the traceback text, with the source lines of notebook cells."""
+        parts = []
+        for frames, final_lines, link in self.chain:
+            lines = [source.render_frame(*frame) for frame in frames]
+            parts.append("\n".join([*lines, final_lines]) + (f"\n\n{link}\n" if link else ""))
+        return "\n".join(parts)
+
+
+def capture(error: BaseException, time_s: float) -> tuple:
+    """Return what `Failure(*fields)` takes, in marshal-able values. Runs in the rank."""
+    chain: list[tuple] = []
+    link = ""
+    current: BaseException | None = error
+    while current is not None and len(chain) < MAX_CHAIN:
+        chain.append((_frames(current), _final_lines(current), link))
+        if current.__cause__ is not None:
+            current, link = current.__cause__, "which led to:"
+        elif current.__context__ is not None and not current.__suppress_context__:
+            current, link = current.__context__, "while handling it:"
+        else:
+            current = None
+    return (
+        time_s,
+        type(error).__name__,
+        _text(error),
+        _final_lines(error),
+        tuple(reversed(chain)),
+    )
+
+
+def _text(error: BaseException) -> str:
+    try:
+        return str(error)
+    except Exception:  # the learner's own __str__ is broken
+        return f"<{type(error).__name__} that cannot be shown>"
+
+
+def _final_lines(error: BaseException) -> str:
+    return "".join(traceback.format_exception_only(error)).rstrip()
+
+
+def _frames(error: BaseException) -> tuple:
+    """Return (file, line, function) per frame, from the learner's function inwards."""
+    frames = [
+        (frame.f_code.co_filename, line, frame.f_code.co_name)
+        for frame, line in traceback.walk_tb(error.__traceback__)
+    ]
+    ours = os.path.join(os.path.dirname(__file__), "rank.py")
+    while frames and frames[0][0] in (ours, "<string>"):
+        frames.pop(0)
+    return tuple(frames)
+
+
+def describe(failures: Mapping[int, Failure]) -> tuple[int, str]:
+    """Return the culprit, and the message: its failure whole, one line for each other failure."""
+    by_time = sorted(failures, key=lambda rank: (failures[rank].is_echo, failures[rank].time_s))
+    final_lines = failures[by_time[0]].final_lines
+    same = [rank for rank in failures if failures[rank].final_lines == final_lines]
+    first = min(same)
+    culprit = failures[first]
+    lines = [f"{name_ranks(same)} raised {final_lines}"]
+    if culprit.site:
+        lines[0] += f"\n  at {source.describe(culprit.site)}"
+    title = f"Traceback of rank {first}:" if len(same) > 1 else "Traceback:"
+    lines += ["", title, culprit.render(), ""]
+    lines += describe_others(
+        {rank: failures[rank].summary for rank in failures if rank not in same}
+    )
+    return first, "\n".join(lines)
+
+
+def describe_others(others: Mapping[int, str]) -> list[str]:
+    """Return one line for all ranks that share a state: "ranks 0, 2: waited in …"."""
+    by_state: dict[str, list[int]] = {}
+    for rank in sorted(others):
+        by_state.setdefault(others[rank], []).append(rank)
+    return [f"{name_ranks(ranks)}: {state}" for state, ranks in by_state.items()]
+
+
+def name_ranks(ranks: list[int]) -> str:
+    """Return "rank 2", "ranks 0-3" or "ranks 0, 2, 5"."""
+    ranks = sorted(ranks)
+    if len(ranks) == 1:
+        return f"rank {ranks[0]}"
+    if len(ranks) > 2 and ranks == list(range(ranks[0], ranks[-1] + 1)):
+        return f"ranks {ranks[0]}-{ranks[-1]}"
+    return "ranks " + ", ".join(map(str, ranks))

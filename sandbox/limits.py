@@ -1,0 +1,48 @@
+"""What a launch may ask for, checked before anything starts."""
+
+from __future__ import annotations
+
+import contextlib
+import math
+import numbers
+import os
+import resource
+
+from sandbox.errors import LaunchError
+
+MAX_WORLD_SIZE = 256  # three descriptors and some 10 MB a rank: what a large laptop can carry
+FILES_PER_RANK = 3
+SPARE_FILES = 64
+
+
+def check_world_size(world_size: int) -> int:
+    """Return `world_size` if ranks can be started for it."""
+    is_whole = isinstance(world_size, numbers.Integral) and not isinstance(world_size, bool)
+    if not is_whole or not 1 <= world_size <= MAX_WORLD_SIZE:
+        raise LaunchError(
+            f"world_size is {world_size!r}, expected a whole number from 1 to {MAX_WORLD_SIZE}."
+        )
+    return int(world_size)
+
+
+def check_timeout(timeout_s: float) -> float:
+    """Return `timeout_s` if it is a time that can pass."""
+    is_number = isinstance(timeout_s, numbers.Real) and not isinstance(timeout_s, bool)
+    if not is_number or not 0 < timeout_s < math.inf:
+        raise LaunchError(f"timeout_s is {timeout_s!r}, expected a positive number of seconds.")
+    return float(timeout_s)
+
+
+def allow_files(world_size: int) -> None:
+    """Raise this process's soft limit of open files where the ranks need it (256 on macOS)."""
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    needed = len(os.listdir("/dev/fd")) + FILES_PER_RANK * world_size + SPARE_FILES
+    if soft >= needed:
+        return
+    if hard != resource.RLIM_INFINITY and hard < needed:
+        raise LaunchError(
+            f"{world_size} ranks need {needed} open files, and this process may open {hard}. "
+            "Hint: launch fewer ranks, or raise `ulimit -Hn`."
+        )
+    with contextlib.suppress(ValueError):  # macOS caps it below what it reports
+        resource.setrlimit(resource.RLIMIT_NOFILE, (needed, hard))

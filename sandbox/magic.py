@@ -1,0 +1,135 @@
+"""The %%ranks cell: the same code on every rank, which keep their variables between cells."""
+
+from __future__ import annotations
+
+import ast
+import sys
+import types
+from typing import Any
+
+from IPython.core.magic_arguments import argument, magic_arguments, parse_argstring
+
+from sandbox import warm
+from sandbox.dispatch import dump_call
+from sandbox.errors import LaunchError
+from sandbox.failure import describe_others
+from sandbox.limits import check_timeout, check_world_size
+from sandbox.run import Run
+from sandbox.world import World
+
+DEFAULT_WORLD_SIZE = 4
+SHARED_KINDS = types.FunctionType | type | types.ModuleType
+
+_worlds: list[World] = []  # at most one: the ranks of this notebook's cells
+
+
+def load(shell: Any) -> None:
+    """Start the warm process in the background and register the magic."""
+    warm.get()
+    shell.register_magic_function(ranks, "cell", "ranks")
+
+
+@magic_arguments()
+@argument("world_size", nargs="?", type=int, help="number of ranks; as before, or 4")
+@argument("--only", metavar="RANKS", help="run on these ranks alone: 0,2")
+@argument("--fresh", action="store_true", help="end the ranks first: no variable lives on")
+@argument("--trace", action="store_true", help="list the collectives that the cell issued")
+@argument("--timeout", metavar="SECONDS", type=float, default=30.0, help="default: 30")
+def ranks(line: str, cell: str) -> None:
+    """Run the cell on every rank, each with its own variables.
+
+    `rank`, `world_size`, `device`, `torch` and `dist` are there from the start. The cell may use the
+    functions, classes and imports of the notebook; other variables of the notebook stay apart.
+    The value of its last line is shown for each rank.
+    """
+    from IPython import get_ipython
+
+    options = parse_argstring(ranks, line)
+    shell = get_ipython()
+    filename = shell.compile.cache("\n" + cell, shell.execution_count)
+    cell = "\n" + shell.transform_cell(cell)  # line 1 is the one with the magic
+    world = _world(options.world_size, options.fresh)
+    only = _parse_ranks(options.only, world.world_size)
+    payload = dump_call(run_cell, (cell, filename, _shared_names(cell, shell.user_ns)), {})
+    run = world.call(payload, check_timeout(options.timeout), ranks=only)
+    shown = {rank: text for rank, text in enumerate(run.results) if text is not None}
+    for text in describe_others(shown):
+        print(text)
+    if options.trace:
+        print(trace(run))
+
+
+def run_cell(cell: str, filename: str, shared: dict[str, Any]) -> str | None:
+    """Execute a cell in this rank's namespace; return the repr of its last expression, if any."""
+    import torch
+    import torch.distributed as dist
+
+    from sandbox.backend import device
+
+    namespace = sys.modules["__main__"].__dict__
+    given = namespace.setdefault("__given__", set())
+    defaults = {"torch": torch, "dist": dist, "device": device()}
+    defaults |= {"rank": dist.get_rank(), "world_size": dist.get_world_size()}
+    for name, value in (defaults | shared).items():
+        if name not in namespace or name in given:  # what a cell assigned is the learner's
+            namespace[name] = value
+            given.add(name)
+    tree = ast.parse(cell, filename)
+    given -= _assigned_names(tree)
+    last = tree.body.pop() if tree.body and isinstance(tree.body[-1], ast.Expr) else None
+    exec(compile(tree, filename, "exec"), namespace)
+    if last is None:
+        return None
+    value = eval(compile(ast.Expression(last.value), filename, "eval"), namespace)
+    return None if value is None else repr(value)
+
+
+def trace(run: Run) -> str:
+    """Return one line per collective of the call, in the order of issue."""
+    return "\n".join(
+        f"rank {event.rank}: {event.op.value} of {event.numel} × {event.dtype} ({event.nbytes} bytes)"
+        for event in run.ledger
+    )
+
+
+def _world(world_size: int | None, fresh: bool) -> World:
+    if not _worlds:
+        _worlds.append(World(check_world_size(world_size or DEFAULT_WORLD_SIZE)))
+    world = _worlds[0]
+    if fresh:
+        world.reset()
+    if world_size is not None and world_size != world.world_size:
+        world.resize(world_size)
+    return world
+
+
+def _parse_ranks(text: str | None, world_size: int) -> list[int] | None:
+    if text is None:
+        return None
+    parts = text.split(",")
+    if not all(part.strip().isdigit() and int(part) < world_size for part in parts):
+        raise LaunchError(
+            f"--only is {text!r}, expected ranks from 0 to {world_size - 1}, as in --only 0,2."
+        )
+    return sorted({int(part) for part in parts})
+
+
+def _shared_names(cell: str, user_ns: dict[str, Any]) -> dict[str, Any]:
+    """Return the notebook's functions, classes and modules that the cell names."""
+    names = {node.id for node in ast.walk(ast.parse(cell)) if isinstance(node, ast.Name)}
+    return {
+        name: user_ns[name] for name in names if isinstance(user_ns.get(name), SHARED_KINDS)
+    }
+
+
+def _assigned_names(tree: ast.Module) -> set[str]:
+    names = {
+        node.id
+        for node in ast.walk(tree)
+        if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store)
+    }
+    names |= {node.name for node in tree.body if isinstance(node, ast.FunctionDef | ast.ClassDef)}
+    for node in tree.body:
+        if isinstance(node, ast.Import | ast.ImportFrom):
+            names |= {alias.asname or alias.name.partition(".")[0] for alias in node.names}
+    return names

@@ -1,0 +1,153 @@
+"""One rank as the notebook's process sees it: its descriptors, and how its call goes."""
+
+from __future__ import annotations
+
+import enum
+import os
+import socket
+from collections.abc import Iterator
+from typing import Any
+
+import psutil
+
+from sandbox import backend, wire
+from sandbox.failure import Failure
+
+READ_BYTES = 1 << 18
+
+
+class State(enum.Enum):
+    """How far a rank is in the current call."""
+
+    IDLE = "idle"
+    RUNNING = "running"
+    RETURNED = "returned"
+    FAILED = "failed"
+
+
+class Member:
+    """A rank's control socket, event pipe and output pipe, and the state of its call."""
+
+    def __init__(self, rank: int, supervisor: socket.socket, settings: dict[str, Any]) -> None:
+        self.rank = rank
+        self.pid: int | None = None
+        self.state = State.IDLE
+        self._is_fresh = False
+        self.outcome: Any = None  # bytes of the result, or a Failure
+        self.ended: str | None = None  # how the process ended, if it did
+        self.has_finished = False
+        self.bound: tuple[str, ...] | None = None  # after a rebuild: variables that use old groups
+        self.site: str | None = None
+        self.control, control = socket.socketpair()
+        self.events, events = os.pipe()
+        self.output, output = os.pipe()
+        for fd in (self.events, self.output):
+            os.set_blocking(fd, False)
+        self._messages = wire.Inbox()
+        self._records = wire.Inbox()
+        environ = settings["environ"] | backend.rank_environment(
+            rank, settings["world_size"], settings["backend"]
+        )
+        theirs = [control.fileno(), events, output]
+        wire.send(supervisor, ("fork", rank, settings | {"environ": environ}), theirs)
+        control.close()
+        os.close(events)
+        os.close(output)
+
+    def call(self, payload: bytes, fresh: bool, init_process_group: bool) -> None:
+        """Send one call; a rank that is gone shows when its end is reported."""
+        self.state, self._is_fresh = State.RUNNING, fresh
+        self._tell("call", payload, fresh, init_process_group)
+
+    def clear(self) -> None:
+        """Forget the last call."""
+        self.state, self.outcome, self.has_finished, self.site = State.IDLE, None, False, None
+
+    def rebuild(self, store_path: str, world_size: int) -> None:
+        """Tell the rank to leave its groups; `bound` is set when it has."""
+        self.bound = None
+        self._tell("rebuild", store_path, world_size)
+
+    def _tell(self, *message: Any) -> None:
+        """Send a message to the rank."""
+        try:
+            wire.send(self.control, message)
+        except (BrokenPipeError, ConnectionResetError):
+            pass
+
+    def read_control(self) -> bool:
+        """Take in answers; False when the rank's end of the socket is closed."""
+        data = self._receive()
+        if data is None:
+            return True
+        for message in self._messages.feed(data):
+            self._take(message)
+        return bool(data)
+
+    def read_records(self) -> Iterator[tuple]:
+        """Yield what the rank has published since the last call."""
+        while data := read_available(self.events):
+            for record in self._records.feed(data):
+                if record[0] == "at":
+                    self.site = record[1]
+                else:
+                    yield record
+
+    @property
+    def is_busy(self) -> bool:
+        """Whether the function, or in a single call one of its threads, still runs."""
+        return self.ended is None and self._is_open
+
+    @property
+    def died_in_call(self) -> bool:
+        """Whether the process ended before its call did."""
+        return self.ended is not None and self._is_open
+
+    @property
+    def _is_open(self) -> bool:
+        waits_for_threads = self._is_fresh and self.state is State.RETURNED
+        return self.state is State.RUNNING or (waits_for_threads and not self.has_finished)
+
+    @property
+    def is_stopped(self) -> bool:
+        """Whether a signal stopped the process (SIGSTOP)."""
+        try:
+            return self.pid is not None and psutil.Process(self.pid).status() == "stopped"
+        except psutil.NoSuchProcess:
+            return False
+
+    def close(self) -> None:
+        """Close the descriptors."""
+        self.control.close()
+        os.close(self.events)
+        os.close(self.output)
+
+    def _receive(self) -> bytes | None:
+        try:
+            return self.control.recv(READ_BYTES, socket.MSG_DONTWAIT)
+        except BlockingIOError:
+            return None
+        except ConnectionResetError:
+            return b""
+
+    def _take(self, message: tuple) -> None:
+        kind, *rest = message
+        if kind == "finished":
+            self.has_finished = True
+        elif kind == "rebuilt":
+            (self.bound,) = rest
+        elif kind == "result":
+            self.state = State.RETURNED
+            self.outcome, num_threads = rest
+            self.has_finished = num_threads == 0 and not self._is_fresh
+        else:
+            assert kind == "error", kind
+            self.state, self.outcome = State.FAILED, Failure(*rest[0])
+
+
+def read_available(fd: int) -> bytes:
+    """Return what a non-blocking descriptor holds now, b"" for nothing or its end."""
+    try:
+        return os.read(fd, READ_BYTES)
+    except BlockingIOError:
+        return b""

@@ -1,0 +1,83 @@
+"""What ranks print: lines merged across ranks, shown as they come, bounded in size."""
+
+from __future__ import annotations
+
+import codecs
+from collections import Counter
+from collections.abc import Callable
+from dataclasses import dataclass, field
+
+from sandbox.failure import name_ranks
+
+MAX_SHOWN_BYTES = 1 << 20  # per rank and call; what comes after is counted and dropped
+MERGE_WINDOW_S = 0.1  # how long a line waits for the same line of other ranks
+MAX_LINE_CHARS = 4000
+
+
+@dataclass
+class _Stream:
+    """One rank's output so far in this call."""
+
+    decoder: codecs.IncrementalDecoder = field(
+        default_factory=lambda: codecs.getincrementaldecoder("utf-8")("replace")
+    )
+    rest: str = ""
+    kept: list[str] = field(default_factory=list)
+    num_bytes: int = 0
+
+
+class Output:
+    """Collects the ranks' output and passes merged lines to `show`."""
+
+    def __init__(self, world_size: int, show: Callable[[str], None]) -> None:
+        self._show = show
+        self._streams = [_Stream() for _ in range(world_size)]
+        # (line, how often its rank had printed it before) -> (ranks, when the first did), in order
+        self._pending: dict[tuple[str, int], tuple[list[int], float]] = {}
+        self._repeats: Counter[tuple[int, str]] = Counter()
+
+    def feed(self, rank: int, data: bytes, now_s: float) -> None:
+        """Take what `rank` wrote; whole lines wait for their like from other ranks."""
+        stream = self._streams[rank]
+        room = max(0, MAX_SHOWN_BYTES - stream.num_bytes)
+        stream.num_bytes += len(data)
+        *lines, stream.rest = (stream.rest + stream.decoder.decode(data[:room])).split("\n")
+        if len(stream.rest) > MAX_LINE_CHARS:
+            lines.append(stream.rest)
+            stream.rest = ""
+        for line in lines:
+            self._add(rank, line, now_s)
+
+    def flush(self, now_s: float, everything: bool = False) -> None:
+        """Show the lines that have waited long enough; all of them, unfinished ones too, at the end."""
+        if everything:
+            for rank, stream in enumerate(self._streams):
+                if stream.rest:
+                    self._add(rank, stream.rest, now_s)
+                    stream.rest = ""
+                if stream.num_bytes > MAX_SHOWN_BYTES:
+                    dropped = (stream.num_bytes - MAX_SHOWN_BYTES) / 1e6
+                    self._add(rank, f"… {dropped:.1f} MB more were printed and are not shown", now_s)
+                    stream.num_bytes = 0
+        ready = []
+        for (line, _), (ranks, first_s) in self._pending.items():
+            is_complete = len(ranks) == len(self._streams)
+            if not (everything or is_complete or now_s - first_s > MERGE_WINDOW_S):
+                break
+            ready.append(f"{name_ranks(ranks)}: {line}\n")
+        for key in list(self._pending)[: len(ready)]:
+            del self._pending[key]
+        if ready:
+            self._show("".join(ready))
+
+    def texts(self) -> list[str]:
+        """Return what each rank printed, as far as it was kept."""
+        return ["".join(f"{line}\n" for line in stream.kept) for stream in self._streams]
+
+    def _add(self, rank: int, line: str, now_s: float) -> None:
+        # A progress bar rewrites its line with carriage returns: the last state is what a person sees.
+        line = line.rstrip("\r").rpartition("\r")[2]
+        self._streams[rank].kept.append(line)
+        key = line, self._repeats[rank, line]
+        self._repeats[rank, line] += 1
+        self._pending.setdefault(key, ([], now_s))[0].append(rank)

@@ -1,0 +1,55 @@
+"""Processes that end with their parent: what Linux offers for it, and what is left on macOS."""
+
+from __future__ import annotations
+
+import contextlib
+import ctypes
+import os
+import signal
+import sys
+
+import psutil
+
+PR_SET_PDEATHSIG = 1  # linux/prctl.h
+PR_SET_CHILD_SUBREAPER = 36
+
+
+def die_with_parent(parent_pid: int) -> None:
+    """Have the kernel kill this process when its parent ends (Linux; elsewhere EOF must do)."""
+    if sys.platform == "linux":
+        ctypes.CDLL(None).prctl(PR_SET_PDEATHSIG, signal.SIGKILL)
+    if os.getppid() != parent_pid:  # it ended before we asked
+        os._exit(1)
+
+
+def adopt_orphans() -> None:
+    """Become the parent of every orphan below this process, so that none can slip away (Linux)."""
+    if sys.platform == "linux":
+        ctypes.CDLL(None).prctl(PR_SET_CHILD_SUBREAPER, 1)
+
+
+def end_descendants() -> None:
+    """Kill and reap every process below this one, whatever session it moved itself to."""
+    while True:
+        try:
+            pid, _ = os.waitpid(-1, os.WNOHANG)
+        except ChildProcessError:
+            return
+        if pid:
+            continue
+        for child in psutil.Process().children(recursive=True):
+            with contextlib.suppress(psutil.NoSuchProcess):
+                child.kill()
+        # A child that was just killed is reaped here; its own children come to us and are next.
+        with contextlib.suppress(ChildProcessError):
+            os.waitpid(-1, 0)
+
+
+def describe_exit(status: int) -> str:
+    """Say how a process ended, from its wait status."""
+    code = os.waitstatus_to_exitcode(status)
+    if code >= 0:
+        return f"exited with code {code}"
+    name = signal.Signals(-code).name
+    hint = " (the system may have run out of memory)" if -code == signal.SIGKILL else ""
+    return f"was killed by {name}{hint}"

@@ -1,0 +1,244 @@
+"""What a forked rank does: wire up its output and its group, run what it is sent, send results back."""
+
+from __future__ import annotations
+
+import atexit
+import concurrent.futures.thread
+import contextlib
+import io
+import marshal
+import os
+import pickle
+import random
+import signal
+import socket
+import sys
+import threading
+import time
+import types
+from collections.abc import Callable
+from datetime import timedelta
+from typing import Any, NoReturn
+
+import cloudpickle
+import numpy
+import torch
+import torch.distributed as dist
+
+from sandbox import backend, failure, observe, source, wire
+
+MAX_RESULT_BYTES = 256 << 20
+GROUP_TIMEOUT = timedelta(hours=12)  # the caller's own timeout ends a call; gloo's must not be first
+
+
+def main(rank: int, settings: dict, files: list[int]) -> NoReturn:
+    """Serve this rank's calls until the owner closes the socket. Never returns."""
+    control, events, output = files
+    try:
+        _redirect(output)
+        _adopt(settings)
+        Rank(rank, settings, socket.socket(fileno=control), events).serve()
+    except EOFError:
+        pass
+    except BaseException:
+        sys.excepthook(*sys.exc_info())
+    finally:
+        with contextlib.suppress(OSError, ValueError):
+            sys.stdout.flush()
+        # Not sys.exit: gloo's threads may still be inside a broken connection.
+        os._exit(0)
+
+
+def _redirect(output: int) -> None:
+    """Send descriptors 1 and 2, C++ and NCCL included, to the owner; read nothing from a terminal."""
+    null = os.open(os.devnull, os.O_RDONLY)
+    os.dup2(null, 0)
+    os.dup2(output, 1)
+    os.dup2(output, 2)
+    os.close(null)
+    os.close(output)
+    sys.stdin = open(0, closefd=False)
+    sys.stdout = io.TextIOWrapper(open(1, "wb", closefd=False), "utf-8", "replace", None, True)
+    sys.stderr = io.TextIOWrapper(open(2, "wb", closefd=False), "utf-8", "replace", None, True)
+
+
+def _adopt(settings: dict) -> None:
+    """Take over the caller's folder, import path and environment; draw fresh random seeds."""
+    os.chdir(settings["cwd"])
+    sys.path[:] = settings["sys_path"]
+    os.environ.clear()
+    os.environ.update(settings["environ"])
+    sys.modules["__main__"] = types.ModuleType("__main__")
+    atexit._clear()  # what libraries registered in the warm process is not this rank's to run
+    random.seed()
+    numpy.random.seed()
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # only a running call can be interrupted
+
+
+class Rank:
+    """One rank: its sockets and its group."""
+
+    def __init__(self, rank: int, settings: dict, control: socket.socket, events: int) -> None:
+        self.rank = rank
+        self.settings = settings
+        self.control = control
+        self.events = events
+        self.pid = os.getpid()
+        signal.signal(signal.SIGUSR1, self._say_where)
+        # A child that the learner forks must not answer in our name.
+        os.register_at_fork(after_in_child=self._silence)
+        observe.install(
+            rank=rank,
+            world_size=settings["world_size"],
+            store_path=settings["store_path"],
+            publish=self.publish,
+        )
+
+    def publish(self, record: tuple) -> None:
+        """Hand one record to the monitor; short ones are atomic, so threads need no lock."""
+        body = marshal.dumps(record)
+        os.write(self.events, wire.HEADER.pack(len(body)) + body)
+
+    def serve(self) -> None:
+        """Run calls one after the other until the owner is gone (EOFError)."""
+        while True:
+            kind, *rest = wire.receive(self.control)[0]
+            if kind == "call":
+                self._call(*rest)
+            elif kind == "rebuild":
+                self._rebuild(*rest)
+            else:
+                raise AssertionError(kind)
+
+    def _call(self, payload: bytes, fresh: bool, init_process_group: bool) -> None:
+        """Run one call and report it: ("result", bytes) or ("error", ...), then ("finished",)."""
+        try:
+            signal.signal(signal.SIGINT, signal.default_int_handler)
+            if init_process_group and not dist.is_initialized():
+                self._init_process_group()
+            function, args, kwargs = load_call(payload)
+            answer = ("result", dump_result(function(*args, **kwargs)))
+        except BaseException as error:
+            answer = ("error", failure.capture(error, time.monotonic()))
+        finally:
+            signal.signal(signal.SIGINT, signal.SIG_IGN)
+        if os.getpid() != self.pid:  # the function forked, and this is the child
+            os._exit(0)
+        with contextlib.suppress(ValueError):  # the learner closed it
+            sys.stdout.flush()
+            sys.stderr.flush()
+        wire.send(self.control, (*answer, count_threads()))
+        if fresh:
+            end_like_a_process()
+            wire.send(self.control, ("finished",))
+
+    def _rebuild(self, store_path: str, world_size: int) -> None:
+        """Leave all groups; say which variables are bound to them."""
+        bound = bound_to_groups(sys.modules["__main__"].__dict__)
+        self.settings["world_size"] = world_size
+        os.environ["WORLD_SIZE"] = os.environ["LOCAL_WORLD_SIZE"] = str(world_size)
+        observe.rebuild(store_path, world_size)
+        wire.send(self.control, ("rebuilt", bound))
+
+    def _init_process_group(self) -> None:
+        name = self.settings["backend"]
+        backend.use_device(name, self.rank)
+        dist.init_process_group(
+            name,
+            init_method="env://",
+            rank=self.rank,
+            world_size=self.settings["world_size"],
+            timeout=GROUP_TIMEOUT,
+        )
+
+    def _say_where(self, _: int, frame: types.FrameType | None) -> None:
+        """Publish the learner's line that runs now: the owner asks when the time is up."""
+        while frame is not None and not source.is_learners(frame.f_code.co_filename):
+            frame = frame.f_back
+        if frame is not None:
+            self.publish(("at", f"{frame.f_code.co_filename}:{frame.f_lineno}"))
+
+    def _silence(self) -> None:
+        with contextlib.suppress(OSError):
+            self.control.close()
+            os.close(self.events)
+        observe.silence()
+
+
+def bound_to_groups(namespace: dict[str, Any]) -> tuple[str, ...]:
+    """Return the names of variables that hold process groups, meshes, or sharded parameters."""
+    from torch.distributed.tensor import DTensor
+
+    def is_bound(value: Any) -> bool:
+        if isinstance(value, dist.ProcessGroup | dist.DeviceMesh | DTensor):
+            return True
+        if isinstance(value, torch.optim.Optimizer):
+            return any(is_bound(p) for group in value.param_groups for p in group["params"])
+        if isinstance(value, torch.nn.Module):
+            wrapped = any(hasattr(module, "process_group") for module in value.modules())
+            return wrapped or any(map(is_bound, value.parameters()))
+        return False
+
+    return tuple(name for name, value in namespace.items() if is_bound(value))
+
+
+def count_threads() -> int:
+    """Return how many threads of the learner's are alive beside the main one."""
+    main = threading.main_thread()
+    return sum(thread is not main and not thread.daemon for thread in threading.enumerate())
+
+
+def end_like_a_process() -> None:
+    """Do what ends a process: pools finish what they were given, threads come home, atexit runs."""
+    concurrent.futures.thread._python_exit()
+    for thread in threading.enumerate():
+        if thread is not threading.current_thread() and not thread.daemon:
+            thread.join()
+    atexit._run_exitfuncs()  # the learner's alone: inherited ones were cleared
+
+
+class _CallUnpickler(pickle.Unpickler):
+    """Gives functions of the notebook this rank's namespace, so that their globals persist."""
+
+    def find_class(self, module: str, name: str) -> Any:
+        found = super().find_class(module, name)
+        return make_function if name == "_make_function" else found
+
+
+def make_function(code: Any, base_globals: dict, name: str, defaults: Any, closure: Any) -> Any:
+    """Build a function that cloudpickle sent by value."""
+    if base_globals.get("__name__") == "__main__":
+        base_globals = sys.modules["__main__"].__dict__
+    return types.FunctionType(code, base_globals, name, defaults, closure)
+
+
+def load_call(payload: bytes) -> tuple[Callable, tuple, dict]:
+    """Return the function and the arguments of one call."""
+    return _CallUnpickler(io.BytesIO(payload)).load()
+
+
+class _BoundedBuffer(io.BytesIO):
+    """Stops a pickle that grows too large, before it fills the memory."""
+
+    def write(self, data: Any) -> int:
+        if self.tell() + len(data) > MAX_RESULT_BYTES:
+            raise OverflowError
+        return super().write(data)
+
+
+def dump_result(value: Any) -> bytes:
+    """Pickle a return value for the way back; a ValueError in plain words where that cannot be."""
+    buffer = _BoundedBuffer()
+    try:
+        cloudpickle.dump(value, buffer)
+    except OverflowError:
+        raise ValueError(
+            f"the return value takes more than {MAX_RESULT_BYTES >> 20} MiB, the most that can be "
+            "sent back. Hint: return a summary of it, or save it to a file."
+        ) from None
+    except Exception as error:
+        raise ValueError(
+            f"the return value (a {type(value).__name__}) cannot be sent back: {error}. "
+            "Hint: return plain tensors and numbers; of a DTensor, .to_local() or .full_tensor()."
+        ) from error
+    return buffer.getvalue()

@@ -1,0 +1,23 @@
+"""What a launch returns: the ranks' results, and what they did."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+from sandbox.ledger import Ledger
+
+
+@dataclass(frozen=True)
+class Run:
+    """One call on all ranks, as it went."""
+
+    world_size: int
+    results: list[Any]
+    ledger: Ledger
+    output: list[str]
+    duration_s: float
+
+    def __repr__(self) -> str:
+        ranks = "1 rank" if self.world_size == 1 else f"{self.world_size} ranks"
+        return f"Run({ranks}, {self.duration_s:.3g} s, {len(self.ledger)} collectives)"

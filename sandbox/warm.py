@@ -1,0 +1,144 @@
+"""The notebook's handle on its warm process: start it, ask it for a world, end it."""
+
+from __future__ import annotations
+
+import atexit
+import contextlib
+import os
+import select
+import shutil
+import socket
+import subprocess
+import sys
+import tempfile
+import threading
+from dataclasses import dataclass
+
+import psutil
+
+from sandbox import backend, progress, wire
+from sandbox.errors import LaunchError
+
+READY_TIMEOUT_S = 120.0  # imports take 3 s here; a cold disk or a busy laptop, more
+NEEDS = {  # what a pickled function that uses the library contains -> the module to wait for
+    b"\x8c\x03ray": "ray.train.torch",
+    b"ray.train": "ray.train.torch",
+    b"deepspeed": "deepspeed.runtime.zero.muon.muon_optimizer",
+}
+
+
+@dataclass
+class Warm:
+    """A running warm process."""
+
+    process: subprocess.Popen
+    sock: socket.socket
+    directory: str
+    owner_pid: int
+    is_ready: bool = False
+
+    def _wait_ready(self) -> None:
+        """Wait until the first imports are done, with a progress bar where that takes a while."""
+        if self.is_ready:
+            return
+        with progress.waiting("Warming up: importing torch, once per notebook", expected_s=4.0) as tick:
+            waited_s = 0.0
+            while not select.select([self.sock], [], [], 0.1)[0]:
+                waited_s += 0.1
+                tick()
+                if waited_s > READY_TIMEOUT_S:
+                    self.end()
+                    raise LaunchError(f"the warm process was not ready after {READY_TIMEOUT_S} s.")
+        try:
+            wire.receive(self.sock)
+        except EOFError:
+            raise LaunchError(f"the warm process ended at its start.\n{self.log()}") from None
+        self.is_ready = True
+
+    def fork_supervisor(self, payload: bytes) -> socket.socket:
+        """Return the socket of a new world's supervisor; `payload` tells which imports to wait for."""
+        needs = tuple(module for text, module in NEEDS.items() if text in payload)
+        ours, theirs = socket.socketpair()
+        with theirs, _lock:
+            self._wait_ready()
+            wire.send(self.sock, ("fork", needs), [theirs.fileno()])
+        return ours
+
+    def log(self) -> str:
+        """Return the last lines that the warm process printed: why an import or a fork failed."""
+        try:
+            with open(os.path.join(self.directory, "log"), errors="replace") as file:
+                return "".join(file.readlines()[-20:])
+        except FileNotFoundError:
+            return ""
+
+    @property
+    def is_alive(self) -> bool:
+        """Whether it can be asked; a forked child of the notebook's process must start its own."""
+        return self.owner_pid == os.getpid() and self.process.poll() is None
+
+    def end(self) -> None:
+        """Close the socket: the warm process ends all below it and leaves."""
+        self.sock.close()
+        if self.owner_pid != os.getpid():
+            return
+        try:
+            self.process.wait(timeout=5)
+        except subprocess.TimeoutExpired:
+            self.process.kill()
+            self.process.wait()
+        shutil.rmtree(self.directory, ignore_errors=True)
+
+
+_lock = threading.Lock()  # two threads of a notebook may launch at once
+_running: dict[str, Warm] = {}  # one per accelerator
+
+
+def get(name: str = "gloo") -> Warm:
+    """Return this process's warm process for a backend, started (not yet ready) if need be."""
+    with _lock:
+        warm = _running.get(name)
+        if warm is None or not warm.is_alive:
+            if warm is not None:
+                warm.end()
+            warm = _running[name] = _start(name)
+        return warm
+
+
+def end_all() -> None:
+    """End every warm process of this one; the next launch starts anew."""
+    while _running:
+        _running.popitem()[1].end()
+
+
+def _start(name: str) -> Warm:
+    _remove_stale_directories()
+    directory = tempfile.mkdtemp(prefix=f"shardlab-{os.getpid()}-")
+    ours, theirs = socket.socketpair()
+    accelerator = {"DS_ACCELERATOR": "cpu"} if name == "gloo" else {}
+    environ = os.environ | backend.WARM_ENVIRONMENT | accelerator | {"TMPDIR": tempfile.gettempdir()}
+    with theirs, open(os.path.join(directory, "log"), "wb") as log:
+        child = subprocess.Popen(
+            [sys.executable, "-P", "-m", "sandbox.zygote", str(theirs.fileno()), directory],
+            stdin=subprocess.DEVNULL,
+            stdout=log,
+            stderr=log,
+            env=environ,
+            pass_fds=[theirs.fileno()],
+            start_new_session=True,  # Stop sends SIGINT to the kernel's whole process group
+        )
+    return Warm(child, ours, directory, os.getpid())
+
+
+def _remove_stale_directories() -> None:
+    """Remove what a warm process left that was killed together with its notebook."""
+    parent = tempfile.gettempdir()
+    for name in os.listdir(parent):
+        prefix, _, rest = name.partition("-")
+        pid = rest.partition("-")[0]
+        if prefix == "shardlab" and pid.isdigit() and not psutil.pid_exists(int(pid)):
+            with contextlib.suppress(OSError):
+                shutil.rmtree(os.path.join(parent, name), ignore_errors=True)
+
+
+atexit.register(end_all)

@@ -1,0 +1,217 @@
+"""Ranks that live on between calls, and keep their variables."""
+
+from __future__ import annotations
+
+import os
+import pickle
+import shutil
+import signal
+import sys
+import tempfile
+import time
+from collections.abc import Callable, Collection
+from types import TracebackType
+from typing import Any, Self
+
+from sandbox import backend as backends
+from sandbox import warm
+from sandbox.call import Call
+from sandbox.crew import Crew
+from sandbox.dispatch import dump_call
+from sandbox.errors import LaunchError, RanksInterrupted
+from sandbox.failure import name_ranks
+from sandbox.limits import allow_files, check_timeout, check_world_size
+from sandbox.member import Member, State
+from sandbox.monitor import Monitor
+from sandbox.output import Output
+from sandbox.run import Run
+
+INTERRUPT_GRACE_S = 0.5
+REBUILD_TIMEOUT_S = 10.0
+
+
+class World:
+    """`world_size` ranks with a process group. Use it as a context, or call `close`.
+
+    Functions of the notebook see each rank's own global variables, which live on between calls.
+    """
+
+    def __init__(
+        self,
+        world_size: int = 4,
+        *,
+        timeout_s: float = 30.0,
+        backend: str = "auto",
+        init_process_group: bool = True,
+    ) -> None:
+        self.world_size = check_world_size(world_size)
+        self.timeout_s = check_timeout(timeout_s)
+        self.backend, note = backends.choose(backend, world_size)
+        if note:
+            print(note)
+        self._init_process_group = init_process_group
+        self._crew: Crew | None = None
+        self._monitor = Monitor(world_size)
+        self._output = Output(world_size, show)
+        self._directory = ""
+        self._store_path = ""
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, _: TracebackType | None
+    ) -> None:
+        self.close()
+
+    def run(
+        self, fn: Callable[..., Any], *args: Any, timeout_s: float | None = None, **kwargs: Any
+    ) -> Run:
+        """Call `fn(*args, **kwargs)` on every rank; return a Run with each rank's return value.
+
+        After an error the ranks live on, in new process groups where a collective was left
+        unfinished; a rank that had to be killed starts empty, and the error says so.
+        """
+        limit_s = self.timeout_s if timeout_s is None else check_timeout(timeout_s)
+        return self.call(dump_call(fn, args, kwargs), limit_s)
+
+    def interrupt(self) -> None:
+        """Raise KeyboardInterrupt in the ranks that run now; to be called from another thread."""
+        if self._crew is not None:
+            self._crew.signal(self._crew.busy(), signal.SIGINT)
+
+    def resize(self, world_size: int) -> None:
+        """Keep the first ranks and their variables, end or add others, and form new groups."""
+        self.world_size = check_world_size(world_size)
+        if self._crew is not None:
+            self._crew.drop(self._crew.members[world_size:])
+            self._renew(self._crew)
+
+    def reset(self) -> None:
+        """End all ranks; the next call starts new ones, without variables."""
+        self.close()
+
+    def close(self) -> None:
+        """End all ranks and whatever they started, and wait until they are gone."""
+        crew, self._crew = self._crew, None
+        if crew is not None:
+            crew.end()
+            shutil.rmtree(self._directory, ignore_errors=True)
+
+    def call(
+        self,
+        payload: bytes,
+        timeout_s: float,
+        *,
+        ranks: Collection[int] | None = None,
+        is_last: bool = False,
+    ) -> Run:
+        """Run a pickled call on `ranks`, all by default. After the last one, only close."""
+        crew = self._crew or self._start(payload)
+        start_s = time.monotonic()
+        self._monitor.begin_call(start_s)
+        self._output = Output(self.world_size, show)
+        call = Call(crew, self._monitor, self._output, timeout_s)
+        for member in crew.members:
+            member.clear()
+            if ranks is None or member.rank in ranks:
+                member.call(payload, is_last, self._init_process_group)
+        try:
+            trouble = call.wait()
+        except KeyboardInterrupt:
+            notes = [] if is_last else self._recover(crew, call)
+            raise RanksInterrupted("\n".join(["the ranks were stopped", *notes])) from None
+        run = self._report(crew, time.monotonic() - start_s)
+        if trouble is None:
+            return run
+        notes = [] if is_last else self._recover(crew, call)
+        message = "\n".join([trouble.message, *notes])
+        raise trouble.error(message, **trouble.known, run=run)
+
+    # -- ranks come and go ----------------------------------------------------------------------
+
+    def _start(self, payload: bytes) -> Crew:
+        allow_files(self.world_size)
+        process = warm.get(self.backend)
+        supervisor = process.fork_supervisor(payload)
+        self._crew = Crew(supervisor, self._take_output)
+        self._directory = tempfile.mkdtemp(prefix="world-", dir=process.directory)
+        self._store_path = self._new_store()
+        self._monitor = Monitor(self.world_size)
+        for rank in range(self.world_size):
+            self._crew.fork(rank, self._settings())
+        return self._crew
+
+    def _settings(self) -> dict[str, Any]:
+        return {
+            "world_size": self.world_size,
+            "backend": self.backend,
+            "store_path": self._store_path,
+            "cwd": os.getcwd(),
+            "sys_path": list(sys.path),
+            "environ": dict(os.environ),
+        }
+
+    def _take_output(self, rank: int, data: bytes) -> None:
+        self._output.feed(rank, data, time.monotonic())
+
+    def _new_store(self) -> str:
+        """Return the path of a new file in which the ranks of a generation will meet."""
+        return os.path.join(tempfile.mkdtemp(dir=self._directory), "store")
+
+    def _recover(self, crew: Crew, call: Call) -> list[str]:
+        """Bring all ranks to where the next call can start; say what was lost on the way."""
+        lost = call.interrupt(INTERRUPT_GRACE_S)
+        notes = []
+        if lost:
+            notes.append(f"{name_ranks(lost)} did not react and was killed; its variables are lost.")
+        if any(member.ended for member in crew.members) or not self._monitor.is_balanced():
+            notes += self._renew(crew)
+        return notes
+
+    def _renew(self, crew: Crew) -> list[str]:
+        """Replace dead ranks and let all form new groups; name what is still bound to the old."""
+        self._store_path = self._new_store()
+        self._monitor = Monitor(self.world_size)
+        kept = [member for member in crew.members if member.ended is None]
+        for member in kept:
+            member.rebuild(self._store_path, self.world_size)
+        for rank in range(self.world_size):
+            if rank >= len(crew.members) or crew.members[rank].ended is not None:
+                crew.fork(rank, self._settings())
+        crew.wait_until(
+            lambda: all(member.bound is not None or member.ended for member in kept),
+            time.monotonic() + REBUILD_TIMEOUT_S,
+        )
+        bound = dict.fromkeys(name for member in kept for name in member.bound or ())
+        if not bound:
+            return []
+        return [f"New process groups were made; build again what uses the old: {', '.join(bound)}."]
+
+    def _report(self, crew: Crew, duration_s: float) -> Run:
+        return Run(
+            world_size=self.world_size,
+            results=[load_result(member) for member in crew.members],
+            ledger=self._monitor.ledger(),
+            output=self._output.texts(),
+            duration_s=duration_s,
+        )
+
+
+def load_result(member: Member) -> Any:
+    """Unpickle what a rank returned; None where it did not return."""
+    if member.state is not State.RETURNED:
+        return None
+    try:
+        return pickle.loads(member.outcome)
+    except Exception as error:
+        raise LaunchError(
+            f"the return value of rank {member.rank} cannot be loaded here: {error}. "
+            "Hint: return plain tensors and numbers."
+        ) from error
+
+
+def show(text: str) -> None:
+    """Show the ranks' output where the caller's goes; never on stderr, for which nbgrader gives 0."""
+    sys.stdout.write(text)
+    sys.stdout.flush()

@@ -1,0 +1,142 @@
+"""The warm process: it has imported torch, Ray and DeepSpeed, and forks ranks on request.
+
+Started by warm.py as `python -m sandbox.zygote FD`; FD is a socket to the notebook's process. It runs no
+torch operation, starts no thread and never touches CUDA, so that what it forks is as good as new.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import gc
+import importlib
+import os
+import select
+import shutil
+import signal
+import socket
+import sys
+import threading
+
+from sandbox import process, wire
+from sandbox.supervisor import supervise
+
+# What every exercise needs. Imported here once, these cost a rank nothing; torch._dynamo and the
+# state-dict modules are what FSDP2 and DCP would otherwise import in every rank (2-6 s).
+FIRST = (
+    "torch",
+    "numpy",
+    "cloudpickle",
+    "torch.distributed.fsdp",
+    "torch.distributed.checkpoint",
+    "torch.distributed.checkpoint.state_dict",
+    "torch._dynamo",
+    "sandbox.rank",
+)
+# Imported between requests, one at a time; a request that names them waits (see `needs`).
+LATER = (
+    "ray.train.torch",
+    "deepspeed",
+    "deepspeed.runtime.zero.muon.muon_optimizer",
+    "torch.distributed.tensor.parallel",
+    "torch.distributed.pipelining",
+    "torch.distributed.algorithms._checkpoint.checkpoint_wrapper",
+)
+
+
+class Zygote:
+    """Serves the requests of one notebook process until that ends."""
+
+    def __init__(self, sock: socket.socket, directory: str) -> None:
+        self.sock = sock
+        self.directory = directory
+        self.waiting_imports = list(LATER)
+        self.supervisors: set[int] = set()
+
+    def serve(self) -> None:
+        """Answer requests; import what is left while there are none."""
+        for name in FIRST:
+            import_quietly(name)
+        freeze()
+        wire.send(self.sock, ("ready",))
+        owner = os.getppid()
+        while True:
+            idle_s = 0.0 if self.waiting_imports else 1.0
+            readable, _, _ = select.select([self.sock], [], [], idle_s)
+            self._reap()
+            if readable:
+                message, files = wire.receive(self.sock)
+                self._answer(message, files)
+            elif self.waiting_imports:
+                self._import_next()
+            elif os.getppid() != owner:  # a child of the notebook may hold our socket open
+                raise EOFError
+
+    def _answer(self, message: tuple, files: list[int]) -> None:
+        kind, needs = message
+        assert kind == "fork", kind
+        while any(name in needs for name in self.waiting_imports):
+            self._import_next()
+        assert_forkable()
+        pid = os.fork()
+        if pid == 0:
+            self.sock.close()
+            supervise(socket.socket(fileno=files[0]))
+        os.close(files[0])
+        self.supervisors.add(pid)
+
+    def _import_next(self) -> None:
+        import_quietly(self.waiting_imports.pop(0))
+        freeze()
+
+    def _reap(self) -> None:
+        with contextlib.suppress(ChildProcessError):
+            while (pid := os.waitpid(-1, os.WNOHANG)[0]) != 0:
+                self.supervisors.discard(pid)
+
+
+def import_quietly(name: str) -> None:
+    """Import a module; one that is broken on this machine is reported by the rank that needs it."""
+    try:
+        importlib.import_module(name)
+    except Exception as error:
+        print(f"preload of {name}: {error!r}", file=sys.stderr)
+    if name == "deepspeed" and "deepspeed" in sys.modules:
+        # Its shared-memory op is compiled with g++ at first use (47 s) and bypasses process groups.
+        from deepspeed.ops import __compatible_ops__
+
+        __compatible_ops__["deepspeed_shm_comm"] = False
+
+
+def freeze() -> None:
+    """Keep the collector off what ranks inherit: it would copy every page and take a second."""
+    gc.collect()
+    gc.freeze()
+
+
+def assert_forkable() -> None:
+    """Refuse to fork with a second thread or a CUDA context: ranks would hang or crash at random."""
+    threads = threading.enumerate()
+    if len(threads) > 1:
+        raise RuntimeError(f"the warm process runs threads {threads}: forks of it are not safe")
+    torch = sys.modules["torch"]
+    if torch.cuda.is_initialized():
+        raise RuntimeError("the warm process initialised CUDA: forks of it cannot use a GPU")
+
+
+def main() -> None:
+    """Serve until the notebook's process ends, then end everything below and clean up."""
+    fd, directory = int(sys.argv[1]), sys.argv[2]
+    process.adopt_orphans()
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    zygote = Zygote(socket.socket(fileno=fd), directory)
+    try:
+        zygote.serve()
+    except EOFError:
+        pass
+    finally:
+        process.end_descendants()
+        shutil.rmtree(directory, ignore_errors=True)
+
+
+if __name__ == "__main__":
+    main()

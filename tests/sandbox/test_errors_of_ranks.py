@@ -1,0 +1,158 @@
+"""What goes wrong in a rank becomes one message, the culprit first."""
+
+from __future__ import annotations
+
+import os
+import signal
+import sys
+import time
+
+import pytest
+import torch
+import torch.distributed as dist
+
+import sandbox
+
+
+def fail_on(rank: int) -> None:
+    if dist.get_rank() == rank:
+        raise ValueError("3 rows are left over")
+    dist.barrier()
+
+
+def test_the_culprit_comes_first_with_its_line_and_the_others_in_one_line_each() -> None:
+    with pytest.raises(sandbox.RankError) as caught:
+        sandbox.launch(fail_on, 2, world_size=4)
+    error = caught.value
+    first, site, *_ = str(error).splitlines()
+    line = fail_on.__code__.co_firstlineno + 2
+    assert first == "rank 2 raised ValueError: 3 rows are left over"
+    assert site.endswith(f"test_errors_of_ranks.py, line {line}")
+    assert (error.rank, error.exc_type, error.exc_message) == (2, "ValueError", "3 rows are left over")
+    assert error.site == f"{__file__}:{line}"
+    assert "raise ValueError" in error.traceback_text
+    assert str(error).count("Traceback") == 1
+    assert str(error).splitlines()[-1].startswith("ranks 0, 1, 3: ")
+
+
+def test_ranks_that_fail_alike_share_the_message() -> None:
+    def divide() -> float:
+        return 1 / 0
+
+    with pytest.raises(sandbox.RankError) as caught:
+        sandbox.launch(divide, world_size=4)
+    assert str(caught.value).startswith("ranks 0-3 raised ZeroDivisionError: division by zero")
+    assert caught.value.rank == 0
+
+
+def test_what_the_others_had_returned_is_kept() -> None:
+    def fail_last() -> int:
+        if dist.get_rank() == 2:
+            raise KeyError("weight")
+        return dist.get_rank()
+
+    with pytest.raises(sandbox.RankError) as caught:
+        sandbox.launch(fail_last, world_size=3)
+    assert caught.value.run.results == [0, 1, None]
+
+
+def test_the_cause_of_an_exception_is_shown_before_it() -> None:
+    def chain() -> None:
+        try:
+            int("x")
+        except ValueError as error:
+            raise RuntimeError("bad config") from error
+
+    with pytest.raises(sandbox.RankError) as caught:
+        sandbox.launch(chain, world_size=1)
+    text = caught.value.traceback_text
+    assert text.index("invalid literal") < text.index("which led to") < text.index("bad config")
+
+
+@pytest.mark.parametrize("status", [0, 3])
+def test_os_exit_is_a_death_with_its_code(status: int) -> None:
+    def leave() -> None:
+        if dist.get_rank() == 1:
+            os._exit(status)
+        dist.barrier()
+
+    with pytest.raises(sandbox.RankDiedError) as caught:
+        sandbox.launch(leave, world_size=3)
+    assert str(caught.value).startswith(f"rank 1 exited with code {status} before the call was over.")
+    assert caught.value.rank == 1
+
+
+def test_a_killed_rank_is_named_with_the_signal() -> None:
+    def die() -> None:
+        if dist.get_rank() == 0:
+            os.kill(os.getpid(), signal.SIGKILL)
+        dist.barrier()
+
+    with pytest.raises(sandbox.RankDiedError, match="rank 0 was killed by SIGKILL"):
+        sandbox.launch(die, world_size=2)
+
+
+@pytest.mark.parametrize("leave", [lambda: sys.exit(3), lambda: exit(), lambda: 1 / 0])
+def test_system_exit_is_an_error_like_any_other(leave) -> None:
+    with pytest.raises(sandbox.RankError, match="ranks 0, 1 raised (SystemExit|ZeroDivision)"):
+        sandbox.launch(leave, world_size=2)
+
+
+def test_an_endless_loop_is_shown_with_its_line_at_the_timeout() -> None:
+    def spin() -> None:
+        while dist.get_rank() == 1:
+            pass
+
+    with pytest.raises(sandbox.RankTimeoutError) as caught:
+        sandbox.launch(spin, world_size=2, timeout_s=1.0)
+    assert str(caught.value).startswith("rank 1 still ran after 1 s.")
+    assert f"rank 1: runs {os.path.relpath(__file__)}, line" in str(caught.value)
+    assert "rank 0: has returned" in str(caught.value)
+    assert caught.value.rank == 1
+
+
+def test_a_stopped_rank_is_said_to_be_stopped() -> None:
+    def stop() -> None:
+        if dist.get_rank() == 0:
+            os.kill(os.getpid(), signal.SIGSTOP)
+
+    with pytest.raises(sandbox.RankTimeoutError, match=r"rank 0: is stopped \(SIGSTOP\)"):
+        sandbox.launch(stop, world_size=2, timeout_s=1.0)
+
+
+def test_an_exception_that_cannot_be_shown_is_still_reported() -> None:
+    class Broken(Exception):
+        def __str__(self) -> str:
+            raise RuntimeError
+
+    def fail() -> None:
+        raise Broken
+
+    with pytest.raises(sandbox.RankError, match="ranks 0, 1 raised .*Broken"):
+        sandbox.launch(fail, world_size=2)
+
+
+def test_a_notebook_shows_the_message_alone() -> None:
+    with pytest.raises(sandbox.RankError) as caught:
+        sandbox.launch(fail_on, 0, world_size=1)
+    assert caught.value._render_traceback_() == [f"RankError: {caught.value}"]
+
+
+def test_an_error_while_unpickling_is_the_ranks_error() -> None:
+    class Unloadable:
+        def __reduce__(self):
+            return (int, ("not a number",))
+
+    with pytest.raises(sandbox.RankError, match="ranks 0, 1 raised ValueError: invalid literal"):
+        sandbox.launch(print, Unloadable(), world_size=2)
+
+
+def test_a_slow_rank_is_not_an_error() -> None:
+    def slow() -> float:
+        if dist.get_rank() == 0:
+            time.sleep(0.7)
+        total = torch.ones(1)
+        dist.all_reduce(total)
+        return total.item()
+
+    assert sandbox.launch(slow, world_size=2).results == [2.0, 2.0]
