@@ -6,6 +6,8 @@ from pathlib import Path
 
 from traitlets.config import get_config
 
+from grader.nbgrader_plugin.validation import install as install_validator
+
 CELL_TIMEOUT_S = 60  # a check ends itself after 20 s
 
 # nbgrader calls `alembic` by name, which lies beside this Python whether or not the venv is active.
@@ -36,3 +38,5 @@ c.GenerateFeedback.preprocessors = [
     f"{plugin}.feedback.HideTests",
     "nbconvert.preprocessors.CSSHTMLHeaderPreprocessor",
 ]
+
+install_validator()

@@ -17,22 +17,12 @@ BUDGET_S = 20.0  # for all launches of one check; nbgrader gives a cell 60
 
 
 class Check:
-    """A check as a context: prints ✓ when its body ends, ✗ or ○ and raises when it cannot.
+    """A check as a context: prints ✓ when its body ends; prints ✗ or ○ and raises when it cannot."""
 
-    `explain_error` may turn a sandbox error into a more telling failure than the general one.
-    """
-
-    def __init__(
-        self,
-        name: str,
-        proof: str,
-        *answers: object,
-        explain_error: Callable[[SandboxError], Failure | None] = lambda error: None,
-    ) -> None:
+    def __init__(self, name: str, proof: str, *answers: object) -> None:
         self.name = name
         self.proof = proof
         self._answers = answers
-        self._explain_error = explain_error
         self._end_s = time.monotonic() + BUDGET_S
 
     def __enter__(self) -> Self:
@@ -65,6 +55,6 @@ class Check:
         if stub is not None:
             print(verdict.not_solved(self.name, stub))
             raise NotSolved(self.name, stub) from None
-        failure = self._explain_error(error) or explain.failure_of(error)
+        failure = explain.failure_of(error)
         print(verdict.failed(self.name, failure))
         raise CheckFailed(self.name, failure) from None

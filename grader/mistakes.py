@@ -165,7 +165,6 @@ class Mistake(Enum):
         "A later epoch repeats the first one's slices: nothing was reshuffled.",
         "let the epoch take part in the seed of the shuffle (what set_epoch does for a sampler)",
     )
-    NOT_SHUFFLED = ("The samples come in their stored order.", "shuffle before cutting into slices")
     SAMPLES_TWICE = (
         "Some samples are trained on more than once per epoch, others never.",
         "every rank must shuffle alike: the rank may choose the slice, never the seed",
@@ -173,6 +172,14 @@ class Mistake(Enum):
     SAMPLES_LOST = (
         "Some samples of the epoch are trained on by no rank.",
         "let the slices cover the whole order",
+    )
+    UNKNOWN_SAMPLES = (
+        "The model was trained on tokens that are no sample of the dataset.",
+        "take the batches as batches(config, epoch, rank, world_size) gives them",
+    )
+    WRONG_BATCH_SIZE = (
+        "A step does not train on global_batch_size samples, counted over all ranks.",
+        "give each rank global_batch_size / world_size of them per step, until the epoch ends",
     )
     UNEVEN_BATCHES = (
         "Ranks get different numbers of samples; one would wait for a step the other never makes.",

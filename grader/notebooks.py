@@ -6,7 +6,6 @@ Run with: python -m grader notebooks [--check]
 from collections import Counter
 from pathlib import Path
 
-import jupytext
 import nbformat
 from nbformat import NotebookNode
 
@@ -21,6 +20,8 @@ def build(text: str, name: str, *, is_exercise: bool) -> str:
 
     Raises ValueError if the text is not fit to be handed out: see `check_exercise`, `check_lesson`.
     """
+    import jupytext  # takes a second; most runs of `make lab` build nothing
+
     parsed = jupytext.reads(text, fmt="py:percent")
     cells = [_clean_cell(cell, f"{name}-{i:02}") for i, cell in enumerate(parsed.cells, start=1)]
     notebook = nbformat.v4.new_notebook(cells=cells, metadata={"kernelspec": KERNELSPEC})
@@ -87,16 +88,19 @@ def _counts(mark: NotebookNode) -> bool:
     return bool(mark["grade"] and "bonus" not in mark["grade_id"])
 
 
-def write_notebooks(root: Path = ROOT) -> list[Path]:
-    """Build every page whose notebook differs; return the notebooks written."""
-    written = []
+def write_notebooks(root: Path = ROOT, *, only_newer: bool = False) -> list[Path]:
+    """Build the pages, or only those whose text is newer; return the notebooks that changed."""
+    changed = []
     for page in pages(root):
+        if only_newer and not _text_is_newer(page):
+            continue
         built = build_page(page)
         if _current(page) != built:
             page.notebook.parent.mkdir(parents=True, exist_ok=True)
             page.notebook.write_text(built, encoding="utf-8")
-            written.append(page.notebook)
-    return written
+            changed.append(page.notebook)
+        page.notebook.touch()
+    return changed
 
 
 def stale_notebooks(root: Path = ROOT) -> list[Page]:
@@ -111,3 +115,8 @@ def build_page(page: Page) -> str:
 
 def _current(page: Page) -> str | None:
     return page.notebook.read_text("utf-8") if page.notebook.exists() else None
+
+
+def _text_is_newer(page: Page) -> bool:
+    notebook = page.notebook
+    return not notebook.exists() or notebook.stat().st_mtime_ns < page.text.stat().st_mtime_ns

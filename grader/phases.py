@@ -14,17 +14,17 @@ def mark() -> None:
     dist.barrier()
 
 
-def phases_of(ledger: Ledger, rank: int, num_phases: int) -> list[list[Event]]:
-    """Return the events of the last `num_phases` phases, each between two marks, of one rank."""
+def phases_of(ledger: Ledger, rank: int) -> list[list[Event]]:
+    """Return one rank's events, cut at its marks; the last phase is what followed the last mark."""
     phases: list[list[Event]] = [[]]
     for event in ledger.where(rank=rank):
-        if event.op == MARK:
+        if event.op.value == MARK:
             phases.append([])
         else:
             phases[-1].append(event)
-    return phases[-num_phases - 1 : -1]
+    return phases
 
 
 def counts(events: list[Event]) -> Counter[tuple[str, int]]:
     """Return how often each (op, elements) was issued."""
-    return Counter((event.op, event.numel) for event in events)
+    return Counter((event.op.value, event.numel) for event in events)

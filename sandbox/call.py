@@ -154,12 +154,12 @@ class Call:
 
     def _state_of(self, member: Member) -> str:
         if not member.is_busy:
-            return "has returned" if member.state is State.RETURNED else "was not called"
+            return "returned" if member.state is State.RETURNED else "not called"
         if waits := self.monitor.waiting(member.rank):
             return waits
         if member.is_stopped:
-            return "is stopped (SIGSTOP)"
-        return f"runs {source.describe(member.site)}" if member.site else "still ran"
+            return "stopped (SIGSTOP)"
+        return f"running {source.describe(member.site)}" if member.site else "still running"
 
 
 def _has_failed(member: Member) -> bool:

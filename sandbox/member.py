@@ -54,10 +54,10 @@ class Member:
         os.close(events)
         os.close(output)
 
-    def call(self, payload: bytes, fresh: bool, init_process_group: bool) -> None:
+    def call(self, payload: bytes, fresh: bool) -> None:
         """Send one call; a rank that is gone shows when its end is reported."""
         self.state, self._is_fresh = State.RUNNING, fresh
-        self._tell("call", payload, fresh, init_process_group)
+        self._tell("call", payload, fresh)
 
     def clear(self) -> None:
         """Forget the last call."""

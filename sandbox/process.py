@@ -7,6 +7,7 @@ import ctypes
 import os
 import signal
 import sys
+from collections.abc import Collection
 
 import psutil
 
@@ -14,10 +15,10 @@ PR_SET_PDEATHSIG = 1  # linux/prctl.h
 PR_SET_CHILD_SUBREAPER = 36
 
 
-def die_with_parent(parent_pid: int) -> None:
-    """Have the kernel kill this process when its parent ends (Linux; elsewhere EOF must do)."""
+def end_with_parent(parent_pid: int, number: int = signal.SIGKILL) -> None:
+    """Have the kernel signal this process when its parent ends (Linux; elsewhere EOF must do)."""
     if sys.platform == "linux":
-        ctypes.CDLL(None).prctl(PR_SET_PDEATHSIG, signal.SIGKILL)
+        ctypes.CDLL(None).prctl(PR_SET_PDEATHSIG, number)
     if os.getppid() != parent_pid:  # it ended before we asked
         os._exit(1)
 
@@ -28,21 +29,19 @@ def adopt_orphans() -> None:
         ctypes.CDLL(None).prctl(PR_SET_CHILD_SUBREAPER, 1)
 
 
-def end_descendants() -> None:
-    """Kill and reap every process below this one, whatever session it moved itself to."""
-    while True:
-        try:
-            pid, _ = os.waitpid(-1, os.WNOHANG)
-        except ChildProcessError:
-            return
-        if pid:
-            continue
-        for child in psutil.Process().children(recursive=True):
-            with contextlib.suppress(psutil.NoSuchProcess):
-                child.kill()
-        # A child that was just killed is reaped here; its own children come to us and are next.
-        with contextlib.suppress(ChildProcessError):
-            os.waitpid(-1, 0)
+def end_descendants(keep: Collection[int] = ()) -> None:
+    """Kill and reap every process below this one, whatever session it moved itself to.
+
+    What is below the children in `keep` is spared. A killed process's children come to its parent
+    or to us, hence the loop.
+    """
+    while doomed := [child for child in psutil.Process().children() if child.pid not in keep]:
+        for child in doomed:
+            for process in [*child.children(recursive=True), child]:
+                with contextlib.suppress(psutil.NoSuchProcess):
+                    process.kill()
+            with contextlib.suppress(ChildProcessError):
+                os.waitpid(child.pid, 0)
 
 
 def describe_exit(status: int) -> str:

@@ -16,6 +16,7 @@ import sys
 import threading
 import time
 import types
+import warnings
 from collections.abc import Callable
 from datetime import timedelta
 from typing import Any, NoReturn
@@ -34,6 +35,7 @@ GROUP_TIMEOUT = timedelta(hours=12)  # the caller's own timeout ends a call; glo
 def main(rank: int, settings: dict, files: list[int]) -> NoReturn:
     """Serve this rank's calls until the owner closes the socket. Never returns."""
     control, events, output = files
+    status = 0
     try:
         _redirect(output)
         _adopt(settings)
@@ -42,11 +44,12 @@ def main(rank: int, settings: dict, files: list[int]) -> NoReturn:
         pass
     except BaseException:
         sys.excepthook(*sys.exc_info())
+        status = 1
     finally:
         with contextlib.suppress(OSError, ValueError):
             sys.stdout.flush()
         # Not sys.exit: gloo's threads may still be inside a broken connection.
-        os._exit(0)
+        os._exit(status)
 
 
 def _redirect(output: int) -> None:
@@ -69,6 +72,8 @@ def _adopt(settings: dict) -> None:
     os.environ.clear()
     os.environ.update(settings["environ"])
     sys.modules["__main__"] = types.ModuleType("__main__")
+    # DeepSpeed still calls the collectives by their old names: not the learner's business.
+    warnings.filterwarnings("ignore", r"`torch\.distributed\.\w+` is deprecated", FutureWarning)
     atexit._clear()  # what libraries registered in the warm process is not this rank's to run
     random.seed()
     numpy.random.seed()
@@ -102,6 +107,8 @@ class Rank:
     def serve(self) -> None:
         """Run calls one after the other until the owner is gone (EOFError)."""
         while True:
+            if self.settings["init_process_group"] and not dist.is_initialized():
+                self._init_process_group()
             kind, *rest = wire.receive(self.control)[0]
             if kind == "call":
                 self._call(*rest)
@@ -110,12 +117,10 @@ class Rank:
             else:
                 raise AssertionError(kind)
 
-    def _call(self, payload: bytes, fresh: bool, init_process_group: bool) -> None:
+    def _call(self, payload: bytes, fresh: bool) -> None:
         """Run one call and report it: ("result", bytes) or ("error", ...), then ("finished",)."""
         try:
             signal.signal(signal.SIGINT, signal.default_int_handler)
-            if init_process_group and not dist.is_initialized():
-                self._init_process_group()
             function, args, kwargs = load_call(payload)
             answer = ("result", dump_result(function(*args, **kwargs)))
         except BaseException as error:

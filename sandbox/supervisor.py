@@ -19,9 +19,9 @@ def supervise(sock: socket.socket) -> NoReturn:
     Runs in a fresh fork of the warm process. Messages: ("fork", rank, settings) with the rank's
     descriptors, ("signal", rank, number). Answers: ("forked", rank, pid), ("exit", rank, how).
     """
-    process.die_with_parent(os.getppid())
     process.adopt_orphans()
     supervisor = Supervisor(sock)
+    process.end_with_parent(os.getppid(), signal.SIGTERM)
     try:
         supervisor.serve()
     except (EOFError, BrokenPipeError, ConnectionResetError):
@@ -37,17 +37,19 @@ class Supervisor:
     def __init__(self, sock: socket.socket) -> None:
         self.sock = sock
         self.ranks: dict[int, int] = {}
-        self.child_ended, wakeup = socket.socketpair()
+        self.signals, wakeup = socket.socketpair()  # one byte per signal: its number
         wakeup.setblocking(False)
-        signal.signal(signal.SIGCHLD, lambda *_: None)
+        for number in (signal.SIGCHLD, signal.SIGTERM):
+            signal.signal(number, lambda *_: None)
         signal.set_wakeup_fd(wakeup.detach(), warn_on_full_buffer=False)
 
     def serve(self) -> None:
-        """Obey and report until the owner closes the socket (EOFError)."""
+        """Obey and report until the owner closes the socket, or our parent ends (EOFError)."""
         while True:
-            readable, _, _ = select.select([self.sock, self.child_ended], [], [])
-            if self.child_ended in readable:
-                self.child_ended.recv(4096)
+            readable, _, _ = select.select([self.sock, self.signals], [], [])
+            if self.signals in readable:
+                if signal.SIGTERM in self.signals.recv(4096):
+                    raise EOFError
                 self._report_exits()
             if self.sock in readable:
                 self._obey(*wire.receive(self.sock))
@@ -76,9 +78,10 @@ class Supervisor:
             from sandbox.rank import main  # the warm process has imported it, torch and all
 
             os.close(signal.set_wakeup_fd(-1))
-            signal.signal(signal.SIGCHLD, signal.SIG_DFL)
-            process.die_with_parent(parent)
-            self.child_ended.close()
+            for number in (signal.SIGCHLD, signal.SIGTERM):
+                signal.signal(number, signal.SIG_DFL)
+            process.end_with_parent(parent)
+            self.signals.close()
             self.sock.close()
             main(rank, settings, files)
         for fd in files:

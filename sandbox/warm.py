@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import atexit
-import contextlib
 import os
+import re
 import select
 import shutil
 import socket
@@ -134,11 +134,9 @@ def _remove_stale_directories() -> None:
     """Remove what a warm process left that was killed together with its notebook."""
     parent = tempfile.gettempdir()
     for name in os.listdir(parent):
-        prefix, _, rest = name.partition("-")
-        pid = rest.partition("-")[0]
-        if prefix == "shardlab" and pid.isdigit() and not psutil.pid_exists(int(pid)):
-            with contextlib.suppress(OSError):
-                shutil.rmtree(os.path.join(parent, name), ignore_errors=True)
+        match = re.fullmatch(r"shardlab-(\d+)-\w+", name)
+        if match and not psutil.pid_exists(int(match[1])):
+            shutil.rmtree(os.path.join(parent, name), ignore_errors=True)
 
 
 atexit.register(end_all)

@@ -115,7 +115,7 @@ class World:
         for member in crew.members:
             member.clear()
             if ranks is None or member.rank in ranks:
-                member.call(payload, is_last, self._init_process_group)
+                member.call(payload, is_last)
         try:
             trouble = call.wait()
         except KeyboardInterrupt:
@@ -147,6 +147,7 @@ class World:
             "world_size": self.world_size,
             "backend": self.backend,
             "store_path": self._store_path,
+            "init_process_group": self._init_process_group,
             "cwd": os.getcwd(),
             "sys_path": list(sys.path),
             "environ": dict(os.environ),
@@ -161,11 +162,14 @@ class World:
 
     def _recover(self, crew: Crew, call: Call) -> list[str]:
         """Bring all ranks to where the next call can start; say what was lost on the way."""
-        lost = call.interrupt(INTERRUPT_GRACE_S)
+        killed = call.interrupt(INTERRUPT_GRACE_S)
+        lost = [member.rank for member in crew.members if member.ended]
         notes = []
+        if killed:
+            notes.append(f"Did not react to the interrupt and had to be killed: {name_ranks(killed)}.")
         if lost:
-            notes.append(f"{name_ranks(lost)} did not react and was killed; its variables are lost.")
-        if any(member.ended for member in crew.members) or not self._monitor.is_balanced():
+            notes.append(f"Starts anew, without its variables: {name_ranks(lost)}.")
+        if lost or not self._monitor.is_balanced():
             notes += self._renew(crew)
         return notes
 

@@ -6,7 +6,6 @@ torch operation, starts no thread and never touches CUDA, so that what it forks 
 
 from __future__ import annotations
 
-import contextlib
 import gc
 import importlib
 import os
@@ -89,9 +88,14 @@ class Zygote:
         freeze()
 
     def _reap(self) -> None:
-        with contextlib.suppress(ChildProcessError):
-            while (pid := os.waitpid(-1, os.WNOHANG)[0]) != 0:
-                self.supervisors.discard(pid)
+        while self.supervisors:
+            pid, status = os.waitpid(-1, os.WNOHANG)
+            if pid == 0:
+                return
+            if pid in self.supervisors:
+                self.supervisors.remove(pid)
+                if status != 0:  # it was killed: what was below it has come to us
+                    process.end_descendants(keep=self.supervisors)
 
 
 def import_quietly(name: str) -> None:

@@ -1,7 +1,7 @@
 """Step 3: a sharded model, and an optimizer over the parameters that it really has."""
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import torch
@@ -16,7 +16,8 @@ from grader.check import Check
 from grader.fsdp01.cases import CASES, Case, new_mesh
 from grader.fsdp01.truth import StepTruth, train
 from grader.mistakes import Mistake
-from grader.shards import Shard, find_difference, padded_numel, shards_of
+from grader.parity import find_difference
+from grader.shards import Shard, padded_numel, shards_of
 from grader.verdict import Failure
 
 Build = Callable[[dict[str, Any], DeviceMesh], tuple[nn.Module, torch.optim.Optimizer]]
@@ -41,7 +42,7 @@ def check_build(build: Build) -> None:
     """Judge `build(config, mesh) -> (model, optimizer)` on 1 to 4 ranks."""
     proof = "the optimizer moves the sharded weights, and each rank holds its share of the moments"
     with Check("build", proof, build) as check:
-        for number, case in enumerate(CASES):
+        for number, case in enumerate(replace(case, frozen=()) for case in CASES):
             lr = 10.0 ** -(2 + number)
             run = check.launch(observe, build, case, lr, world_size=case.world_size)
             batches = [case.global_tokens(0)]
@@ -97,12 +98,8 @@ def judge(
     difference = find_difference([observation.weights for observation in seen], truth.weights)
     if difference is None:
         return None
-    return Failure(
-        mistake=Mistake.WRONG_WEIGHTS,
-        expected=f"{difference.expected:.12g} after one step",
-        came=f"{difference.came:.12g}",
-        where=f"{difference.where} (case: {case.text})",
-    )
+    failure = difference.as_failure(Mistake.WRONG_WEIGHTS, "weight after one step")
+    return replace(failure, where=f"{failure.where} (case: {case.text})")
 
 
 def _judge_pair(observation: Observation, lr: float) -> Failure | None:

@@ -12,10 +12,12 @@ from sandbox.ledger import Ledger
 
 from grader import phases
 from grader.fsdp01.cases import Case
+from grader.fsdp01.judge_step import judge_gradients
 from grader.fsdp01.truth import StepTruth
 from grader.fsdp01.units import Collectives, Unit, expected_collectives
 from grader.mistakes import Mistake
-from grader.shards import Shard, chunk_rows, find_difference, is_close, padded_numel
+from grader.parity import is_close
+from grader.shards import Shard, chunk_rows, padded_numel
 from grader.verdict import Failure
 
 if TYPE_CHECKING:
@@ -183,7 +185,7 @@ def _judge_collectives(
     for rank, observation in enumerate(seen):
         shapes = {name: shard.shape for name, shard in observation.weights.items()}
         expected = expected_collectives(observation.units, shapes, case.frozen, len(seen))
-        came = [phases.counts(events) for events in phases.phases_of(ledger, rank, 2)]
+        came = [phases.counts(events) for events in phases.phases_of(ledger, rank)[-3:-1]]
         for name, wanted, issued in zip(("forward", "backward"), expected, came, strict=True):
             if wanted != issued:
                 return Failure(
@@ -212,21 +214,4 @@ def _judge_gradients(seen: Sequence[Observation], truth: StepTruth) -> Failure |
             came=f"{mean:.6g}",
             where="all ranks",
         )
-    return judge_gradients([observation.gradients for observation in seen], truth)
-
-
-def judge_gradients(
-    gradients: Sequence[Mapping[str, Shard]], truth: StepTruth, factor: float = 1.0
-) -> Failure | None:
-    """Compare the ranks' gradients with `factor` times the truth; name a sum over the ranks."""
-    difference = find_difference(gradients, truth.gradients, factor)
-    if difference is None:
-        return None
-    world_size = len(gradients)
-    summed = find_difference(gradients, truth.gradients, factor * world_size)
-    return Failure(
-        mistake=Mistake.WRONG_GRADIENT if summed else Mistake.GRADIENTS_SUMMED,
-        expected=f"gradient {difference.expected:.6g}",
-        came=f"{difference.came:.6g}",
-        where=difference.where,
-    )
+    return judge_gradients([observation.gradients for observation in seen], [truth])

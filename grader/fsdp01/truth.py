@@ -14,9 +14,10 @@ CLIP_EPSILONS = (1e-6, 0.0)
 
 @dataclass(frozen=True)
 class StepTruth:
-    """One step: loss, norm and gradients before clipping, the clipping factor, weights after."""
+    """One step: losses, norm and gradients before clipping, the clipping factor, weights after."""
 
     loss: float
+    sample_losses: list[float]
     grad_norm: float
     gradients: dict[str, Tensor]
     clip_factor: float
@@ -39,16 +40,27 @@ def _step(
     clip_epsilon: float,
 ) -> StepTruth:
     optimizer.zero_grad()
-    loss = toys.next_token_loss(model(tokens), tokens)
+    logits = model(tokens)
+    sample_losses = [
+        toys.next_token_loss(logits[[sample]], tokens[[sample]]).item()
+        for sample in range(len(tokens))
+    ]
+    loss = toys.next_token_loss(logits, tokens)
     loss.backward()
     trained = {name: weight for name, weight in model.named_parameters() if weight.grad is not None}
     gradients = {name: weight.grad.clone() for name, weight in trained.items()}
-    grad_norm = torch.stack([grad.square().sum() for grad in gradients.values()]).sum().sqrt().item()
+    grad_norm = norm_of(gradients.values())
     clip_factor = min(1.0, max_norm / (grad_norm + clip_epsilon))
     for weight in trained.values():
         weight.grad.mul_(clip_factor)
     optimizer.step()
-    return StepTruth(loss.item(), grad_norm, gradients, clip_factor, weights_of(model))
+    weights = weights_of(model)
+    return StepTruth(loss.item(), sample_losses, grad_norm, gradients, clip_factor, weights)
+
+
+def norm_of(tensors: Iterable[Tensor]) -> float:
+    """Return the Euclidean norm of all elements of all tensors."""
+    return torch.stack([tensor.square().sum() for tensor in tensors]).sum().sqrt().item()
 
 
 def weights_of(model: nn.Module) -> dict[str, Tensor]:

@@ -77,7 +77,7 @@ class RobustExecute(Execute):
         self._num_chars = 0
         seconds = self._get_timeout(cell)
         sentence = f"This cell did not end within {seconds} s and was interrupted."
-        self.error_on_timeout = {"ename": STOPPED, "evalue": sentence, "traceback": [sentence]}
+        self.error_on_timeout = scoring.error(STOPPED, sentence)
         try:
             self.execute_cell(cell, index, store_history=True)
             if any(output.get("ename") == STOPPED for output in cell.get("outputs", [])):
@@ -136,12 +136,16 @@ class RobustExecute(Execute):
         limit = super()._get_timeout(cell)
         return left if limit is None else min(left, limit)
 
-    def output(self, outs: list[NotebookNode], msg: dict[str, Any], *args: Any) -> NotebookNode | None:
-        """Keep one output of a cell unless the cell has had its share: a loop may print for ever."""
-        is_full = self._num_chars >= self.max_output_chars
+    def output(
+        self, outs: list[NotebookNode], msg: dict[str, Any], *args: Any
+    ) -> NotebookNode | None:
+        """Keep an output of a cell as far as the cell's share goes: a loop may print for ever."""
+        room = self.max_output_chars - self._num_chars
         self._num_chars += len(str(msg["content"]))
-        if is_full:
-            return None
+        if msg["msg_type"] == "stream":
+            msg["content"]["text"] = msg["content"]["text"][: max(room, 0)]
+        elif self._num_chars > self.max_output_chars:
+            return None  # of an exception the kernel's reply still tells
         kept: NotebookNode | None = super().output(outs, msg, *args)
         return kept
 

@@ -46,8 +46,8 @@ def settle(cell: NotebookNode, passed_checks: list[str]) -> None:
     """
     cell.outputs = [_harmless(output) for output in cell.outputs]
     errors = [output for output in cell.outputs if output.output_type == "error"]
-    for error in errors:
-        error.traceback = learners_frames(error.traceback)
+    for shown in errors:
+        shown.traceback = learners_frames(shown.traceback)
     is_named = [check in cell.source for check in passed_checks]
     if not errors and not (is_named and all(is_named)):
         say(cell, "NoVerdict", "No check of the course has passed in this cell.")
@@ -55,10 +55,13 @@ def settle(cell: NotebookNode, passed_checks: list[str]) -> None:
 
 def say(cell: NotebookNode, name: str, sentence: str) -> None:
     """Append an error to the cell's outputs: worth no points, and shown in the feedback."""
+    cell.outputs.append(nbformat.v4.new_output("error", **error(name, sentence)))
+
+
+def error(name: str, sentence: str) -> dict[str, Any]:
+    """Return the fields of an error as a kernel would send it."""
     text = f"\x1b[0;31m{name}\x1b[0m: {sentence}"
-    cell.outputs.append(
-        nbformat.v4.new_output("error", ename=name, evalue=sentence, traceback=[text])
-    )
+    return {"ename": name, "evalue": sentence, "traceback": [text]}
 
 
 def outcome_of(cell: NotebookNode) -> tuple[Outcome, str]:
@@ -66,13 +69,11 @@ def outcome_of(cell: NotebookNode) -> tuple[Outcome, str]:
     errors = [output for output in cell.get("outputs", []) if output.output_type == "error"]
     if not errors:
         return Outcome.PASSED, ""
-    error = errors[-1]
-    outcome = OUTCOMES.get(error.ename, Outcome.ERROR)
+    name, text = errors[-1].ename, errors[-1].evalue
+    outcome = OUTCOMES.get(name, Outcome.ERROR)
     if outcome is Outcome.FAILED:
-        return outcome, error.evalue.rpartition(": ")[2]
-    if outcome is Outcome.ERROR:
-        return outcome, f"{error.ename}: {error.evalue}".strip(": ")
-    return outcome, error.evalue
+        return outcome, text.rpartition(": ")[2]
+    return outcome, f"{name}: {text}".strip(": ") if outcome is Outcome.ERROR else text
 
 
 def learners_frames(traceback: list[str]) -> list[str]:

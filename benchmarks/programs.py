@@ -1,0 +1,62 @@
+"""The programs that are timed: what each rank does, the same for us and for the peer."""
+
+from __future__ import annotations
+
+from typing import Any
+
+
+def add_up() -> float:
+    """One all_reduce."""
+    import torch
+    import torch.distributed as dist
+
+    total = torch.tensor(float(dist.get_rank()))
+    dist.all_reduce(total)
+    return total.item()
+
+
+def make_model() -> Any:
+    """Return a small transformer, the same on every rank."""
+    from sandbox.toys import Transformer
+
+    return Transformer()
+
+
+def train_fsdp2() -> float:
+    """Three steps of FSDP2."""
+    import torch
+    from torch.distributed.fsdp import fully_shard
+
+    model = make_model()
+    for block in model.blocks:
+        fully_shard(block)
+    fully_shard(model)
+    optimizer = torch.optim.AdamW(model.parameters())
+    for _ in range(3):
+        loss = model(torch.zeros(2, 16, dtype=torch.long)).square().mean()
+        loss.backward()
+        optimizer.step()
+        optimizer.zero_grad()
+    return loss.item()
+
+
+def train_zero(stage: int) -> float:
+    """Three steps of DeepSpeed ZeRO at `stage`."""
+    import deepspeed
+    import torch
+
+    model = make_model()
+    config = {
+        "train_micro_batch_size_per_gpu": 2,
+        "optimizer": {"type": "AdamW", "params": {"lr": 1e-3, "torch_adam": True}},
+        "zero_optimization": {"stage": stage},
+        "bf16": {"enabled": True},
+    }
+    engine, *_ = deepspeed.initialize(
+        model=model, config=config, model_parameters=model.parameters()
+    )
+    for _ in range(3):
+        loss = engine(torch.zeros(2, 16, dtype=torch.long)).float().square().mean()
+        engine.backward(loss)
+        engine.step()
+    return loss.item()

@@ -1,0 +1,118 @@
+"""Step 7: the loop that Ray Train runs on every worker, stopped after an epoch and resumed."""
+
+import tempfile
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+import torch
+
+from sandbox import toys
+from sandbox.errors import CollectiveMismatchError, DeadlockError
+
+from grader import explain, storage
+from grader.check import Check
+from grader.fsdp01 import judge_loop
+from grader.fsdp01.cases import TIED, UNEVEN
+from grader.fsdp01.judge_loop import Epoch
+from grader.fsdp01.loop_watch import LoopStep, LoopWatch
+from grader.fsdp01.truth import CLIP_EPSILONS, train
+from grader.mistakes import Mistake
+from grader.verdict import Failure
+
+TrainLoop = Callable[[dict[str, Any]], None]
+
+
+@dataclass(frozen=True)
+class LoopCase:
+    """The first epoch on `world_sizes[0]` ranks, the second one resumed on `world_sizes[1]`."""
+
+    world_sizes: tuple[int, int]
+    model: dict[str, Any]
+    max_norm: float
+    seed: int
+
+    def config(self, num_epochs: int) -> dict[str, Any]:
+        """Return what the loop is given."""
+        return {
+            "model": {"vocab_size": 61, **self.model, "seed": self.seed, "dtype": torch.float64},
+            "lr": 1e-2,
+            "max_norm": self.max_norm,
+            "num_samples": 24,
+            "seq_len": 9,
+            "global_batch_size": 12,
+            "num_epochs": num_epochs,
+            "seed": self.seed,
+        }
+
+
+CASES = (
+    LoopCase(world_sizes=(4, 2), model=UNEVEN, max_norm=1e9, seed=1),
+    LoopCase(world_sizes=(1, 3), model=TIED, max_norm=0.5, seed=2),
+)
+
+
+def check_train_loop(train_loop_per_worker: TrainLoop) -> None:
+    """Judge `train_loop_per_worker(config)`: two epochs, the second resumed on other ranks."""
+    proof = (
+        "each epoch exactly once; every step equals the one-process run to 1e-12; one report per\n"
+        "  epoch on every rank; resumed on another number of ranks as if never stopped"
+    )
+    with Check("train_loop_per_worker", proof, train_loop_per_worker) as check:
+        for case in CASES:
+            with tempfile.TemporaryDirectory(prefix="shardlab-") as path:
+                epochs: list[Epoch] = []
+                for number, world_size in enumerate(case.world_sizes):
+                    config = case.config(num_epochs=number + 1)
+                    epochs.append(run_epoch(check, train_loop_per_worker, config, world_size, path))
+                    check.judge(_judge(epochs, case))
+
+
+def run_epoch(
+    check: Check, loop: TrainLoop, config: dict[str, Any], world_size: int, path: str
+) -> Epoch:
+    """Run the loop on ranks, through Ray Train; return what was seen of it on each rank."""
+    storage.clear_reports(Path(path))
+    options = {"world_size": world_size, "init_process_group": False}
+    try:
+        run = check.launch(observe, loop, config, path, **options)
+    except (DeadlockError, CollectiveMismatchError) as error:
+        counts = [len(reports) for reports in storage.read_reports(Path(path), world_size)]
+        if len(set(counts)) > 1:
+            check.judge(judge_loop.unequal_reports(counts, explain.where_of(error)))
+        raise
+    reports = storage.read_reports(Path(path), world_size)
+    return Epoch(run.results, reports, len(storage.checkpoints(Path(path))))
+
+
+def observe(loop: TrainLoop, config: dict[str, Any], path: str) -> list[LoopStep]:
+    """Run the loop through Ray Train's local mode; return this rank's optimizer steps."""
+    from grader.ray_local import fit_on_ranks
+
+    watch = LoopWatch()
+    fit_on_ranks(loop, config, path)
+    return watch.steps
+
+
+def _judge(epochs: Sequence[Epoch], case: LoopCase) -> Failure | None:
+    """Judge the last of `epochs`; either way of writing the clipping factor is accepted."""
+    config = case.config(len(epochs))
+    options = {"seq_len": config["seq_len"], "vocab_size": config["model"]["vocab_size"]}
+    samples = toys.token_samples(range(config["num_samples"]), **options)
+    failure = judge_loop.judge_reports(epochs[-1], len(epochs) - 1) or judge_loop.judge_data(epochs, samples)
+    if failure is None:
+        batches = [tokens for epoch in epochs for tokens in epoch.batches()]
+        failures = [
+            judge_loop.judge_training(
+                epochs[-1],
+                train(toys.Transformer(**config["model"]), 1e-2, batches, case.max_norm, epsilon),
+                case.max_norm,
+            )
+            for epsilon in CLIP_EPSILONS
+        ]
+        failure = None if None in failures else failures[0]
+    if failure is None:
+        return None
+    number, world_size = len(epochs) - 1, case.world_sizes[len(epochs) - 1]
+    return replace(failure, where=f"{failure.where} (epoch {number}, {world_size} ranks)".strip())

@@ -1,0 +1,84 @@
+"""Step 5: one training step on a slice of the batch, equal to one process on all of it."""
+
+from collections.abc import Callable
+from dataclasses import replace
+
+import torch
+import torch.distributed as dist
+from torch import Tensor, nn
+
+import sandbox
+
+from grader.check import Check
+from grader.fsdp01.cases import CASES, LEARNING_RATE, Case, new_sharded
+from grader.fsdp01.judge_step import StepSeen, judge_steps
+from grader.fsdp01.truth import CLIP_EPSILONS, train
+from grader.shards import Shard, shards_of
+from grader.verdict import Failure
+
+TrainStep = Callable[[nn.Module, torch.optim.Optimizer, Tensor, float], tuple[float, float]]
+NUM_STEPS = 2
+# First with nothing to clip: what reaches the optimizer is then the gradient before clipping.
+MAX_NORMS = (1e9, 0.5)
+
+
+def check_train_step(train_step: TrainStep) -> None:
+    """Judge `train_step(model, optimizer, tokens, max_norm) -> (loss, grad_norm)`."""
+    proof = (
+        "loss, norm, every gradient before clipping and every weight after the step equal the\n"
+        "  one-process run to 1e-12, on 1, 2, 3 and 4 ranks, clipped and not"
+    )
+    with Check("train_step", proof, train_step) as check:
+        for case in CASES:
+            run = check.launch(observe, train_step, case, world_size=case.world_size)
+            for number, max_norm in enumerate(MAX_NORMS):
+                seen = [rounds[number] for rounds in run.results]
+                check.judge(_judge(seen, case, max_norm))
+
+
+def observe(train_step: TrainStep, case: Case) -> list[list[StepSeen]]:
+    """Run the steps on this rank's slices, once per max_norm."""
+    return [_observe_steps(train_step, case, max_norm) for max_norm in MAX_NORMS]
+
+
+def _observe_steps(train_step: TrainStep, case: Case, max_norm: float) -> list[StepSeen]:
+    model, optimizer = new_sharded(case)
+    arrived: list[dict[str, Shard]] = []
+    optimizer.register_step_pre_hook(
+        lambda *_: arrived.append(
+            shards_of((name, weight.grad) for name, weight in model.named_parameters())
+        )
+    )
+    seen = []
+    for step in range(NUM_STEPS):
+        arrived.clear()
+        tokens = case.tokens(step, dist.get_rank()).to(sandbox.device())
+        numbers = _as_numbers(train_step(model, optimizer, tokens, max_norm))
+        if isinstance(numbers, str):
+            return [*seen, StepSeen(returned=numbers)]
+        weights = shards_of(model.named_parameters())
+        seen.append(StepSeen("numbers", *numbers, list(arrived), weights))
+    return seen
+
+
+def _as_numbers(answer: object) -> tuple[float, float] | str:
+    """Return (loss, grad_norm) as plain floats, or what came instead."""
+    if not isinstance(answer, tuple | list) or len(answer) != 2:
+        return type(answer).__name__
+    try:
+        loss, grad_norm = (float(number) for number in answer)
+    except (TypeError, ValueError, RuntimeError):
+        return f"({', '.join(type(number).__name__ for number in answer)})"
+    return loss, grad_norm
+
+
+def _judge(seen: list[list[StepSeen]], case: Case, max_norm: float) -> Failure | None:
+    """Accept either way of writing the clipping factor, with torch's 1e-6 or without."""
+    batches = [case.global_tokens(step) for step in range(NUM_STEPS)]
+    failures = [
+        judge_steps(seen, train(case.new_model(), LEARNING_RATE, batches, max_norm, epsilon), max_norm)
+        for epsilon in CLIP_EPSILONS
+    ]
+    if None in failures or failures[0] is None:
+        return None
+    return replace(failures[0], where=f"{failures[0].where} (case: {case.text})")

@@ -1,0 +1,54 @@
+"""Where a Ray Train run on warm ranks keeps its reports and checkpoints; read without Ray."""
+
+import json
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+CHECKPOINT_PREFIX = "checkpoint_"
+
+# One report: its metrics, numbers as they are and anything else as the name of its type.
+Report = dict[str, Any]
+
+
+def checkpoint_path(storage: Path, index: int) -> Path:
+    """Return the directory of the checkpoint that belongs to report number `index`."""
+    return storage / f"{CHECKPOINT_PREFIX}{index:06d}"
+
+
+def checkpoints(storage: Path) -> list[Path]:
+    """Return the complete checkpoints, the oldest first."""
+    return sorted(path for path in storage.glob(f"{CHECKPOINT_PREFIX}*") if not path.suffix)
+
+
+def write_report(storage: Path, rank: int, metrics: Mapping[str, Any]) -> int:
+    """Append one rank's report; return its number."""
+    path = _reports_path(storage, rank)
+    number = len(_read(path))
+    plain = {str(key): _plain(value) for key, value in metrics.items()}
+    with path.open("a") as file:
+        file.write(json.dumps(plain) + "\n")
+    return number
+
+
+def read_reports(storage: Path, world_size: int) -> list[list[Report]]:
+    """Return the reports of each rank, in order; also those that the others never answered."""
+    return [_read(_reports_path(storage, rank)) for rank in range(world_size)]
+
+
+def clear_reports(storage: Path) -> None:
+    """Forget the reports of an earlier run; its checkpoints stay."""
+    for path in storage.glob("reports_rank*.jsonl"):
+        path.unlink()
+
+
+def _reports_path(storage: Path, rank: int) -> Path:
+    return storage / f"reports_rank{rank}.jsonl"
+
+
+def _read(path: Path) -> list[Report]:
+    return [json.loads(line) for line in path.read_text().splitlines()] if path.exists() else []
+
+
+def _plain(value: Any) -> Any:
+    return value if type(value) in (int, float, bool, str) else type(value).__name__

@@ -1,0 +1,151 @@
+"""Say in plain words whether this machine can run the course, and what to do where it cannot."""
+
+from __future__ import annotations
+
+import importlib
+import importlib.metadata
+import os
+import platform
+import resource
+import shutil
+import socket
+import sys
+import tempfile
+import time
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+
+import psutil
+
+from sandbox import backend
+
+NEEDED_MEMORY_GB = 4.0  # the warm process and Ray's own take 1.5 GB, JupyterLab and a kernel 1 GB
+NEEDED_SHARED_MEMORY_GB = 1.0  # where Ray puts its objects; Docker gives 0.064 by default
+NEEDED_DISK_GB = 1.0
+NEEDED_FILES = 1024
+PACKAGES = ("torch", "deepspeed", "ray", "nbgrader", "jupyterlab")
+
+
+@dataclass(frozen=True)
+class Finding:
+    """One line of the report: `advice` says what to do, and is empty where all is well."""
+
+    subject: str
+    found: str
+    advice: str = ""
+
+
+def main() -> int:
+    """Print the report; return 0 when the course can run, else 1."""
+    failed = False
+    for check in CHECKS:
+        for finding in check():
+            failed = failed or bool(finding.advice)
+            mark = "✗" if finding.advice else "✓"
+            print(f"{mark} {finding.subject}: {finding.found}")  # noqa: T201
+            if finding.advice:
+                print(f"    → {finding.advice}")  # noqa: T201
+    print("Something is missing." if failed else "This machine can run the course.")  # noqa: T201
+    return int(failed)
+
+
+def check_python() -> Iterator[Finding]:
+    """Python's version and the operating system."""
+    found = f"{platform.python_version()} on {platform.system()} {platform.machine()}"
+    is_fit = sys.version_info >= (3, 11) and platform.system() in ("Linux", "Darwin")
+    advice = "" if is_fit else "Use Python 3.11 or later, on Linux, macOS, or Windows through WSL2."
+    yield Finding("Python", found, advice)
+
+
+def check_packages() -> Iterator[Finding]:
+    """Each library in its own version, and whether it can be imported."""
+    os.environ.update(backend.WARM_ENVIRONMENT)
+    if not backend.has_nvidia_driver():
+        os.environ["DS_ACCELERATOR"] = "cpu"
+    for name in PACKAGES:
+        try:
+            importlib.import_module(name)
+            yield Finding(name, importlib.metadata.version(name))
+        except Exception as error:
+            yield Finding(name, f"cannot be imported: {error}", "Run `make lab` again to install it.")
+
+
+def check_memory() -> Iterator[Finding]:
+    """Memory that is free now, and cores."""
+    free_gb = psutil.virtual_memory().available / 1e9
+    advice = "" if free_gb >= NEEDED_MEMORY_GB else f"Close programs: {NEEDED_MEMORY_GB:g} GB are needed."
+    yield Finding("memory", f"{free_gb:.1f} GB free, {os.cpu_count()} cores", advice)
+
+
+def check_disk() -> Iterator[Finding]:
+    """Room for checkpoints and, on Linux, for Ray's shared objects."""
+    folder = tempfile.gettempdir()
+    free_gb = shutil.disk_usage(folder).free / 1e9
+    advice = "" if free_gb >= NEEDED_DISK_GB else f"Free {NEEDED_DISK_GB:g} GB, or set TMPDIR elsewhere."
+    yield Finding("temporary files", f"{free_gb:.1f} GB free in {folder}", advice)
+    if os.path.isdir("/dev/shm"):
+        free_gb = shutil.disk_usage("/dev/shm").free / 1e9
+        is_fit = free_gb >= NEEDED_SHARED_MEMORY_GB
+        advice = "" if is_fit else "In Docker, start the container with --shm-size=2g."
+        yield Finding("shared memory", f"{free_gb:.1f} GB free in /dev/shm", advice)
+
+
+def check_loopback() -> Iterator[Finding]:
+    """Ranks talk over 127.0.0.1: a firewall must not forbid it."""
+    try:
+        with socket.create_server(("127.0.0.1", 0)) as server:
+            socket.create_connection(server.getsockname(), timeout=5).close()
+        yield Finding("loopback", "127.0.0.1 can be reached")
+    except OSError as error:
+        yield Finding("loopback", f"127.0.0.1 cannot be reached: {error}", "Allow local connections.")
+
+
+def check_files() -> Iterator[Finding]:
+    """How many files and sockets a process may open."""
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    is_fit = hard == resource.RLIM_INFINITY or hard >= NEEDED_FILES
+    advice = "" if is_fit else f"Raise it: `ulimit -Hn {NEEDED_FILES}`."
+    yield Finding("open files", f"{soft}, can be raised to {'any' if hard < 0 else hard}", advice)
+
+
+def check_gpus() -> Iterator[Finding]:
+    """GPUs are welcome, and not needed."""
+    count = backend.count_gpus() if backend.has_nvidia_driver() else 0
+    yield Finding("GPUs", f"{count}" if count else "none; ranks run on the CPU with gloo")
+
+
+def check_ranks() -> Iterator[Finding]:
+    """The thing itself: four ranks add up a number."""
+    import sandbox
+
+    try:
+        sandbox.launch(_sum_ranks)
+        start_s = time.monotonic()
+        results = sandbox.launch(_sum_ranks).results
+        took_s = time.monotonic() - start_s
+    except sandbox.SandboxError as error:
+        yield Finding("ranks", str(error), "See the message above; the lines before may say why.")
+        return
+    advice = "" if results == [6.0] * 4 else f"Expected 6.0 on each rank, got {results}."
+    yield Finding("ranks", f"4 ranks started, added up and ended in {took_s:.2f} s", advice)
+
+
+def _sum_ranks() -> float:
+    import torch
+    import torch.distributed as dist
+
+    total = torch.tensor(float(dist.get_rank()))
+    dist.all_reduce(total)
+    return total.item()
+
+
+CHECKS: tuple[Callable[[], Iterator[Finding]], ...] = (
+    check_python,
+    check_packages,
+    check_memory,
+    check_disk,
+    check_loopback,
+    check_files,
+    check_gpus,
+    check_ranks,
+)

@@ -1,0 +1,94 @@
+"""%%ranks: one cell on all ranks, variables that live on, and values shown per rank."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import pytest
+from IPython.core.interactiveshell import InteractiveShell
+
+from sandbox import magic
+
+
+@pytest.fixture
+def shell() -> Iterator[InteractiveShell]:
+    shell = InteractiveShell.instance()
+    shell.run_line_magic("load_ext", "sandbox")
+    yield shell
+    while magic._worlds:
+        magic._worlds.pop().close()
+    shell.run_line_magic("unload_ext", "sandbox")
+    InteractiveShell.clear_instance()
+
+
+def run(shell: InteractiveShell, cell: str) -> None:
+    shell.run_cell(cell).raise_error()
+
+
+def test_variables_live_on_and_the_last_value_is_shown(shell, capsys) -> None:
+    run(shell, "%%ranks 3\nx = torch.ones(2) * rank")
+    run(shell, "%%ranks\ndist.all_reduce(x)\nx.tolist()")
+    assert capsys.readouterr().out.splitlines()[-1] == "ranks 0-2: [3.0, 3.0]"
+
+
+def test_values_that_differ_are_shown_per_rank(shell, capsys) -> None:
+    run(shell, "%%ranks 2\nrank * 10")
+    assert capsys.readouterr().out.splitlines()[-2:] == ["rank 0: 0", "rank 1: 10"]
+
+
+def test_functions_and_imports_of_the_notebook_are_there_and_its_data_is_not(shell, capsys) -> None:
+    run(shell, "import math\ndef double(x):\n    return 2 * x\ndata = 3")
+    run(shell, "%%ranks 2\ndouble(math.floor(1.5))")
+    assert capsys.readouterr().out.splitlines()[-1] == "ranks 0, 1: 2"
+    with pytest.raises(Exception, match="name 'data' is not defined"):
+        run(shell, "%%ranks\ndata")
+
+
+def test_a_newer_definition_in_the_notebook_replaces_the_older(shell, capsys) -> None:
+    for value in (1, 2):
+        run(shell, f"def f():\n    return {value}")
+        run(shell, "%%ranks 2\nf()")
+    assert capsys.readouterr().out.splitlines()[-1] == "ranks 0, 1: 2"
+
+
+def test_what_a_cell_defined_on_the_ranks_wins_over_the_notebook(shell, capsys) -> None:
+    run(shell, "def f():\n    return 'notebook'")
+    run(shell, "%%ranks 2\ndef f():\n    return 'rank'")
+    run(shell, "%%ranks\nf()")
+    assert capsys.readouterr().out.splitlines()[-1] == "ranks 0, 1: 'rank'"
+
+
+def test_only_runs_on_some_ranks(shell, capsys) -> None:
+    run(shell, "%%ranks 4 --only 0,2\nrank")
+    assert capsys.readouterr().out.splitlines()[-2:] == ["rank 0: 0", "rank 2: 2"]
+
+
+@pytest.mark.parametrize("only", ["4", "-1", "a", "0,,1"])
+def test_a_rank_that_is_not_there_is_refused(shell, only: str) -> None:
+    with pytest.raises(Exception, match="expected ranks from 0 to 3"):
+        run(shell, f"%%ranks 4 --only={only}\nrank")
+
+
+def test_fresh_forgets_and_another_size_keeps(shell, capsys) -> None:
+    run(shell, "%%ranks 2\nx = rank")
+    run(shell, "%%ranks 3\n'x' in globals()")
+    assert capsys.readouterr().out.splitlines()[-2:] == ["ranks 0, 1: True", "rank 2: False"]
+    run(shell, "%%ranks --fresh\n'x' in globals()")
+    assert capsys.readouterr().out.splitlines()[-1] == "ranks 0-2: False"
+
+
+def test_trace_lists_the_collectives(shell, capsys) -> None:
+    run(shell, "%%ranks 2 --trace\ndist.all_reduce(torch.ones(3))")
+    out = capsys.readouterr().out
+    assert "rank 1: all_reduce of 3 × float32 (12 bytes)" in out
+
+
+def test_an_error_names_the_cell_and_the_line_as_the_learner_sees_it(shell) -> None:
+    run(shell, "%%ranks 2\nx = 1")
+    with pytest.raises(Exception, match=r"rank 1 raised ValueError: no(?s:.*)cell In\[\d+\], line 4"):
+        run(shell, "%%ranks\n# line 2\nif rank == 1:\n    raise ValueError('no')")
+
+
+def test_magics_in_the_cell_are_understood(shell, capsys) -> None:
+    run(shell, "%%ranks 1 --timeout 20\n2 + 2;\n3")
+    assert capsys.readouterr().out.splitlines()[-1] == "rank 0: 3"

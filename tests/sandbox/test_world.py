@@ -1,0 +1,214 @@
+"""World: ranks keep their variables, and live through errors, interrupts and resizes."""
+
+from __future__ import annotations
+
+import os
+import signal
+import threading
+import time
+
+import psutil
+import pytest
+import torch
+import torch.distributed as dist
+
+import sandbox
+from sandbox.errors import RanksInterrupted
+
+
+def count_calls() -> int:
+    import __main__
+
+    __main__.calls = getattr(__main__, "calls", 0) + 1
+    return __main__.calls
+
+
+def sum_ranks() -> float:
+    total = torch.tensor([float(dist.get_rank())])
+    dist.all_reduce(total)
+    return total.item()
+
+
+def test_variables_live_on_between_calls_and_end_with_reset() -> None:
+    with sandbox.World(2) as world:
+        assert world.run(count_calls).results == [1, 1]
+        assert world.run(count_calls).results == [2, 2]
+        world.reset()
+        assert world.run(count_calls).results == [1, 1]
+
+
+def test_the_processes_stay_the_same_and_are_gone_after_the_block() -> None:
+    with sandbox.World(3) as world:
+        first = world.run(os.getpid).results
+        assert world.run(os.getpid).results == first
+    assert not any(psutil.pid_exists(pid) for pid in first)
+
+
+def test_an_error_in_one_rank_leaves_the_variables_and_new_groups() -> None:
+    def skip_on_rank_1() -> None:
+        if dist.get_rank() == 1:
+            raise ValueError("before the collective")
+        sum_ranks()
+
+    with sandbox.World(3) as world:
+        world.run(count_calls)
+        with pytest.raises(sandbox.RankError, match="rank 1 raised ValueError"):
+            world.run(skip_on_rank_1)
+        assert world.run(count_calls).results == [2, 2, 2]
+        assert world.run(sum_ranks).results == [3.0] * 3
+
+
+def test_a_slip_on_all_ranks_keeps_the_groups() -> None:
+    def remember_group() -> int:
+        import __main__
+
+        __main__.group = dist.group.WORLD
+        return 0
+
+    def same_group() -> bool:
+        import __main__
+
+        return __main__.group is dist.group.WORLD
+
+    with sandbox.World(2) as world:
+        world.run(remember_group)
+        world.run(sum_ranks)
+        with pytest.raises(sandbox.RankError, match="ranks 0, 1 raised NameError"):
+            world.run(lambda: undefined)  # noqa: F821
+        assert world.run(same_group).results == [True, True]
+        assert world.run(sum_ranks).results == [1.0, 1.0]
+
+
+def test_a_dead_rank_is_replaced_and_its_loss_is_said() -> None:
+    def die_on_rank_1() -> None:
+        if dist.get_rank() == 1:
+            os._exit(7)
+        dist.barrier()
+
+    with sandbox.World(2) as world:
+        world.run(count_calls)
+        with pytest.raises(sandbox.RankDiedError, match=r"(?s)rank 1 exited with code 7.*without its variables: rank 1"):
+            world.run(die_on_rank_1)
+        assert world.run(count_calls).results == [2, 1]
+        assert world.run(sum_ranks).results == [1.0, 1.0]
+
+
+def stop_the_owner_when_all_run(owner: int) -> None:
+    dist.barrier()
+    if dist.get_rank() == 0:
+        os.kill(owner, signal.SIGINT)
+    if dist.get_rank() == 1:
+        sum_ranks()  # rank 0 never joins
+    time.sleep(60)
+
+
+def test_stop_ends_a_hung_call_within_a_second_and_variables_survive() -> None:
+    with sandbox.World(3) as world:
+        world.run(count_calls)
+        start_s = time.monotonic()
+        with pytest.raises(RanksInterrupted):
+            world.run(stop_the_owner_when_all_run, os.getpid())
+        assert time.monotonic() - start_s < 5  # a hang would take the 30 s of the timeout
+        assert world.run(count_calls).results == [2, 2, 2]
+        assert world.run(sum_ranks).results == [3.0] * 3
+
+
+def test_a_rank_that_ignores_stop_is_killed_and_named() -> None:
+    def swallow(owner: int) -> None:
+        dist.barrier()
+        if dist.get_rank() == 0:
+            os.kill(owner, signal.SIGINT)
+        while dist.get_rank() == 1:
+            try:
+                time.sleep(60)
+            except KeyboardInterrupt:
+                continue
+
+    with sandbox.World(2) as world:
+        world.run(count_calls)
+        with pytest.raises(RanksInterrupted, match="killed: rank 1"):
+            world.run(swallow, os.getpid())
+        assert world.run(count_calls).results == [2, 1]
+
+
+def test_stop_in_a_launch_ends_all_ranks() -> None:
+    with pytest.raises(RanksInterrupted):
+        sandbox.launch(stop_the_owner_when_all_run, os.getpid(), world_size=2)
+
+
+def test_interrupt_from_another_thread_raises_in_the_ranks() -> None:
+    started = threading.Event()
+
+    class Watched(sandbox.World):
+        def _take_output(self, rank: int, data: bytes) -> None:
+            super()._take_output(rank, data)
+            started.set()
+
+    def wait() -> None:
+        print("running")
+        time.sleep(60)
+
+    with Watched(2) as world:
+        world.run(count_calls)
+        thread = threading.Thread(target=lambda: started.wait(30) and world.interrupt())
+        thread.start()
+        with pytest.raises(sandbox.RankError, match="ranks 0, 1 raised KeyboardInterrupt"):
+            world.run(wait)
+        thread.join()
+        assert world.run(count_calls).results == [2, 2]
+
+
+@pytest.mark.parametrize("size", [1, 2, 5])
+def test_resize_keeps_the_first_ranks_and_forms_a_new_group(size: int) -> None:
+    with sandbox.World(3) as world:
+        world.run(count_calls)
+        pids = world.run(os.getpid).results
+        world.resize(size)
+        assert world.run(os.getpid).results[:3] == pids[:size]
+        assert world.run(count_calls).results == [2, 2, 2, 1, 1][:1] * min(size, 3) + [1] * (size - 3)
+        assert world.run(sum_ranks).results == [size * (size - 1) / 2] * size
+    assert not any(psutil.pid_exists(pid) for pid in pids)
+
+
+def test_resize_before_the_first_call() -> None:
+    with sandbox.World(3) as world:
+        world.resize(2)
+        assert world.run(sum_ranks).results == [1.0, 1.0]
+
+
+def test_variables_bound_to_old_groups_are_named() -> None:
+    def make_sharded() -> None:
+        import __main__
+        from torch.distributed.fsdp import fully_shard
+
+        __main__.model = fully_shard(torch.nn.Linear(4, 4))
+        __main__.plain = torch.nn.Linear(2, 2)
+
+    def hang() -> None:
+        if dist.get_rank() == 0:
+            raise ValueError
+        sum_ranks()
+
+    with sandbox.World(2) as world:
+        world.run(make_sharded)
+        with pytest.raises(sandbox.RankError, match="build again what uses the old: model"):
+            world.run(hang)
+
+
+def test_a_timeout_in_a_world_is_recovered_from() -> None:
+    def spin() -> None:
+        while dist.get_rank() == 0:
+            pass
+
+    with sandbox.World(2, timeout_s=30) as world:
+        with pytest.raises(sandbox.RankTimeoutError, match="rank 0 still ran after 0.5 s"):
+            world.run(spin, timeout_s=0.5)
+        assert world.run(sum_ranks).results == [1.0, 1.0]
+
+
+def test_close_twice_and_run_again() -> None:
+    world = sandbox.World(2)
+    world.close()
+    assert world.run(sum_ranks).results == [1.0, 1.0]
+    world.close()
+    world.close()
