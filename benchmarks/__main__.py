@@ -26,7 +26,7 @@ def main(names: list[str]) -> int:
     if unknown:
         sys.exit(f"unknown: {', '.join(unknown)}; expected some of {', '.join(BENCHMARKS)}")
     sandbox.launch(programs.train_zero, 1)  # everything is warm, Ray and DeepSpeed too
-    results = []
+    results: list[report.Result] = []
     with tempfile.TemporaryDirectory() as tmp:
         for name in names or BENCHMARKS:
             results += BENCHMARKS[name](tmp)

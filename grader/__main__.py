@@ -33,9 +33,10 @@ def _run(options: argparse.Namespace, flags: list[str]) -> int:
     if options.command == "notebooks":
         return _notebooks(check=options.check)
     if options.command == "lab":
-        from grader.lab import open_lab
+        from grader import lab
 
-        open_lab(flags)
+        _show(lab.prepare())
+        lab.start(flags)
     if options.command == "grade":
         from grader.demonstration import grade_samples
 

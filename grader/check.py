@@ -6,18 +6,17 @@ from types import TracebackType
 from typing import Any, Self
 
 import sandbox
-from sandbox.errors import SandboxError
-from sandbox.run import Run
-
 from grader import explain, record, verdict
 from grader.mistakes import Mistake
 from grader.verdict import CheckFailed, Failure, NotSolved
+from sandbox.errors import SandboxError
+from sandbox.run import Run
 
 BUDGET_S = 20.0  # for all launches of one check; nbgrader gives a cell 60
 
 
 class Check:
-    """A check as a context: prints ✓ when its body ends; prints ✗ or ○ and raises when it cannot."""
+    """A check as a context: ✓ is printed when its body ends; ✗ or ○, and it raises, when not."""
 
     def __init__(self, name: str, proof: str, *answers: object) -> None:
         self.name = name
@@ -32,29 +31,32 @@ class Check:
                 self.judge(Failure(mistake=Mistake.NOT_A_FUNCTION, came=came))
         return self
 
-    def launch(self, observe: Callable[..., Any], *args: Any, world_size: int, **options: Any) -> Run:
-        """Run `observe` on ranks, within what is left of the budget; a sandbox error ends the check."""
+    def launch(
+        self, observe: Callable[..., Any], *args: Any, world_size: int, **options: Any
+    ) -> Run:
+        """Run `observe` on ranks within what is left of the budget."""
         left_s = max(self._end_s - time.monotonic(), 0.1)
         return sandbox.launch(observe, *args, world_size=world_size, timeout_s=left_s, **options)
 
     def judge(self, failure: Failure | None) -> None:
         """End the check with this failure, if it is one."""
         if failure is not None:
-            print(verdict.failed(self.name, failure))
+            verdict.show(verdict.failed(self.name, failure))
             raise CheckFailed(self.name, failure)
 
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, _: TracebackType | None
     ) -> None:
         if error is None:
-            print(verdict.passed(self.name, self.proof))
+            verdict.show(verdict.passed(self.name, self.proof))
+            record.passed(f"check_{self.name}")
             record.passed(self.name)  # what graded points are given for; the print is for people
         if not isinstance(error, SandboxError):
             return
         stub = explain.stub_of(error)
         if stub is not None:
-            print(verdict.not_solved(self.name, stub))
+            verdict.show(verdict.not_solved(self.name, stub))
             raise NotSolved(self.name, stub) from None
         failure = explain.failure_of(error)
-        print(verdict.failed(self.name, failure))
+        verdict.show(verdict.failed(self.name, failure))
         raise CheckFailed(self.name, failure) from None

@@ -1,4 +1,4 @@
-"""An nbgrader course directory made for one exercise: take submissions, grade them, read results."""
+"""An nbgrader course directory for one exercise: take submissions, grade them, read results."""
 
 import json
 import os

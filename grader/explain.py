@@ -2,6 +2,8 @@
 
 import re
 
+from grader.mistakes import Mistake
+from grader.verdict import Failure
 from sandbox import source
 from sandbox.errors import (
     CollectiveMismatchError,
@@ -12,9 +14,6 @@ from sandbox.errors import (
     RankTimeoutError,
     SandboxError,
 )
-
-from grader.mistakes import Mistake
-from grader.verdict import Failure
 
 # What torch says when these mistakes are made: the text of its exceptions in torch 2.13.
 KNOWN_TEXTS = {

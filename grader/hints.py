@@ -2,6 +2,8 @@
 
 from collections.abc import Mapping, Sequence
 
+from grader.verdict import show
+
 
 class Hints:
     """The hints of one exercise: a list of tiers, from a nudge to nearly the answer, per step."""
@@ -17,14 +19,14 @@ class Hints:
         tiers = self._tiers[step]
         shown = self._shown.get(step, 0)
         if shown == len(tiers):
-            print(f"Step {step}: these were all {len(tiers)} hints.")
+            show(f"Step {step}: these were all {len(tiers)} hints.")
             for number, text in enumerate(tiers, start=1):
-                print(_line(number, len(tiers), text))
+                show(_line(number, len(tiers), text))
             return
         self._shown[step] = shown + 1
-        print(f"Step {step}, {_line(shown + 1, len(tiers), tiers[shown])}")
+        show(f"Step {step}, {_line(shown + 1, len(tiers), tiers[shown])}")
         if shown + 1 < len(tiers):
-            print("Ask again for more.")
+            show("Ask again for more.")
 
 
 def _line(number: int, num_tiers: int, text: str) -> str:

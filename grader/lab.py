@@ -5,6 +5,7 @@ Run with: python -m grader lab [flags for jupyter lab]
 
 import os
 import sys
+from collections.abc import Iterator
 from pathlib import Path
 from typing import NoReturn
 
@@ -13,16 +14,20 @@ from grader.learn import LEARN, fill
 from grader.notebooks import write_notebooks
 
 
-def open_lab(flags: list[str]) -> NoReturn:
-    """Build what is newer, hand out what is new, and become JupyterLab.
+def prepare() -> Iterator[str]:
+    """Build the notebooks whose text is newer, and hand out what is new; yield a line for each."""
+    for path in write_notebooks(only_newer=True):
+        yield f"built {path.relative_to(ROOT)}"
+    yield from fill()
+
+
+def start(flags: list[str]) -> NoReturn:
+    """Become JupyterLab.
 
     The server's working directory is the course directory: there its nbgrader extensions find
     nbgrader_config.py, so Validate judges as grading does. The files it shows are the learner's.
     """
-    write_notebooks(only_newer=True)
-    for line in fill():
-        print(line, flush=True)
-    scripts = Path(sys.executable).parent
+    scripts = Path(sys.executable).parent  # a terminal in JupyterLab finds `nbgrader` there
     os.environ["PATH"] = f"{scripts}{os.pathsep}{os.environ.get('PATH', '')}"
     os.chdir(ROOT / "exercises")
     command = [sys.executable, "-m", "jupyterlab", f"--ServerApp.root_dir={LEARN}", *flags]

@@ -70,7 +70,7 @@ def _learners_text(page: Page) -> str:
 
 
 def _content(notebook: bytes) -> str:
-    """Return a digest of what is written in a notebook; its outputs do not count: running is no edit."""
+    """Return a digest of the cells' text; outputs do not count, as running is no edit."""
     try:
         cells = json.loads(notebook)["cells"]
         written = [(cell["cell_type"], "".join(cell["source"])) for cell in cells]

@@ -15,7 +15,10 @@ class Mistake(Enum):
         "The answer is not a function.",
         "define it with def, under the name in the text; do not call it or assign over it",
     )
-    RAISED = ("The function raised an exception.", "read the line named above; fix it and run again")
+    RAISED = (
+        "The function raised an exception.",
+        "read the line named above; fix it and run again",
+    )
     WRONG_RESULT = (
         "What the function returns is not what its docstring asks for.",
         "read the docstring's first line; return exactly that",
@@ -47,7 +50,10 @@ class Mistake(Enum):
         "Some rows are held by no rank.",
         "round the number of rows per rank up, not down: ceil(num_rows / world_size)",
     )
-    ROWS_TWICE = ("Some rows are held by two ranks.", "start a rank's rows where the last one stopped")
+    ROWS_TWICE = (
+        "Some rows are held by two ranks.",
+        "start a rank's rows where the last one stopped",
+    )
     BALANCED_SPLIT = (
         "Every row is held once, but not by the rank that FSDP2 gives it to.",
         "FSDP2 cuts as torch.chunk does: full shares first, what is left last, perhaps nothing",
@@ -201,7 +207,7 @@ class Mistake(Enum):
     )
     OPTIM_NOT_RESTORED = (
         "The weights came back, the optimizer's moments did not.",
-        "save and load the optimizer's state too; a fresh AdamW has none until get_state_dict makes it",
+        "save and load its state too; a fresh AdamW has none until get_state_dict makes it",
     )
     RESUME_FROM_EPOCH_0 = (
         "The run does not go on where the checkpoint was taken.",
@@ -213,12 +219,18 @@ class Mistake(Enum):
         "The ranks call ray.train.report different numbers of times; it waits for all of them.",
         "call it on every rank, once per epoch, outside any `if rank == 0`",
     )
-    METRIC_MISSING = ("A reported metric is missing or not a number.", "report what the docstring lists")
+    METRIC_MISSING = (
+        "A reported metric is missing or not a number.",
+        "report what the docstring lists",
+    )
     NO_CHECKPOINT = (
         "No complete checkpoint reached the storage path.",
         "every rank hands ray.train.report a Checkpoint of the directory that it saved into",
     )
-    NOT_A_TRAINER = ("make_trainer does not return a TorchTrainer.", "return the TorchTrainer you create")
+    NOT_A_TRAINER = (
+        "make_trainer does not return a TorchTrainer.",
+        "return the TorchTrainer you create",
+    )
     WRONG_NUM_WORKERS = (
         "The trainer does not start the number of workers that was asked for.",
         "pass the argument on: ScalingConfig(num_workers=num_workers)",

@@ -24,8 +24,8 @@ def build(text: str, name: str, *, is_exercise: bool) -> str:
 
     parsed = jupytext.reads(text, fmt="py:percent")
     cells = [_clean_cell(cell, f"{name}-{i:02}") for i, cell in enumerate(parsed.cells, start=1)]
+    (check_exercise if is_exercise else check_lesson)(cells, name)
     notebook = nbformat.v4.new_notebook(cells=cells, metadata={"kernelspec": KERNELSPEC})
-    (check_exercise if is_exercise else check_lesson)(notebook, name)
     nbformat.validate(notebook)
     return nbformat.writes(notebook).rstrip("\n") + "\n"
 
@@ -43,15 +43,15 @@ def _clean_cell(cell: NotebookNode, default_id: str) -> NotebookNode:
     return built
 
 
-def check_lesson(notebook: NotebookNode, name: str) -> None:
+def check_lesson(cells: list[NotebookNode], name: str) -> None:
     """Raise ValueError if a lesson has a graded cell."""
-    if any("nbgrader" in cell.metadata for cell in notebook.cells):
+    if any("nbgrader" in cell.metadata for cell in cells):
         raise ValueError(f"{name}: nbgrader metadata in a lesson; only exercises are graded")
 
 
-def check_exercise(notebook: NotebookNode, name: str) -> None:
+def check_exercise(cells: list[NotebookNode], name: str) -> None:
     """Raise ValueError unless nbgrader can release and grade this exercise."""
-    marked = [cell for cell in notebook.cells if "nbgrader" in cell.metadata]
+    marked = [cell for cell in cells if "nbgrader" in cell.metadata]
     if not marked:
         raise ValueError(f"{name}: no cell carries nbgrader metadata")
     for cell in marked:
@@ -63,7 +63,7 @@ def check_exercise(notebook: NotebookNode, name: str) -> None:
     if sum(points) != TOTAL_POINTS:
         sums = " + ".join(str(n) for n in points)
         raise ValueError(f"{name}: points {sums} = {sum(points)}, expected {TOTAL_POINTS}")
-    first_code = next(cell for cell in notebook.cells if cell.cell_type == "code")
+    first_code = next(cell for cell in cells if cell.cell_type == "code")
     if not first_code.metadata.get("nbgrader", {}).get("locked"):
         # Grading restores locked cells only; without its imports no other cell can run.
         raise ValueError(f"{name}: the first code cell (imports) must be locked by nbgrader")

@@ -20,7 +20,7 @@ from grader import storage
 
 
 class StoringTrainFnUtils(LocalTrainFnUtils):
-    """What `ray.train` functions do in the loop: as in a real run, where Ray's local mode does less.
+    """What `ray.train` functions do in the loop: as in a real run; Ray's local mode does less.
 
     `report` waits for all ranks and merges their checkpoints under the storage path;
     `get_checkpoint` returns the newest one there.
@@ -59,6 +59,7 @@ class StoringTrainFnUtils(LocalTrainFnUtils):
         return Checkpoint.from_directory(str(found[-1])) if found else None
 
     def is_distributed(self) -> bool:
+        """Return True: there are other ranks, or could be."""
         return True
 
     def barrier(self) -> None:

@@ -1,6 +1,7 @@
 """Tell the process that grades, and it alone, which checks have passed."""
 
 import os
+from dataclasses import dataclass
 from pathlib import Path
 
 RECORDS_VARIABLE = "SHARDLAB_RECORDS"  # path of the file of records; set only while grading
@@ -14,12 +15,12 @@ def passed(check: str) -> None:
             file.write(f"{check}\n")
 
 
+@dataclass
 class RecordReader:
     """Reads the names that a kernel leaves in the file `path`, each once, in order."""
 
-    def __init__(self, path: Path) -> None:
-        self.path = path
-        self._num_read = 0
+    path: Path
+    _num_read: int = 0
 
     def new(self) -> list[str]:
         """Return the names of the checks that have passed since the last call."""

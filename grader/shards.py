@@ -8,6 +8,7 @@ from torch import Tensor
 from torch.distributed.tensor import DTensor
 from torch.distributed.tensor._utils import compute_local_shape_and_global_offset
 
+
 @dataclass(frozen=True)
 class Shard:
     """One rank's part of one tensor: its values, where they belong, and the bytes behind them.

@@ -15,7 +15,7 @@ class Failure:
     where: str = ""
 
 
-class CheckFailed(AssertionError):
+class CheckFailed(AssertionError):  # noqa: N818  (a verdict, no error of the program)
     """Raised when an answer is wrong; the verdict above it has been printed."""
 
     def __init__(self, name: str, failure: Failure) -> None:
@@ -27,7 +27,7 @@ class CheckFailed(AssertionError):
         return [f"CheckFailed: {self}"]
 
 
-class NotSolved(NotImplementedError):
+class NotSolved(NotImplementedError):  # noqa: N818
     """Raised when an answer, or one it calls, is still `raise NotImplementedError()`."""
 
     def __init__(self, name: str, stub: str) -> None:
@@ -37,6 +37,11 @@ class NotSolved(NotImplementedError):
     def _render_traceback_(self) -> list[str]:
         """Show one line: IPython would print the grader's frames."""
         return [f"NotSolved: {self}"]
+
+
+def show(text: str) -> None:
+    """Print what a learner is to read: to stdout, since nbgrader takes stderr for a failure."""
+    print(text)  # noqa: T201
 
 
 def passed(name: str, proof: str) -> str:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import signal
 import time
-from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
@@ -109,7 +108,7 @@ class Call:
         return Trouble(kind, problem.message, {"rank": problem.rank, "site": problem.site})
 
     def _fail(self) -> Trouble | None:
-        """Report failures once the others had a moment to fail alike, or wait for those that did."""
+        """Report failures once the others had a moment to fail alike, or wait for them."""
         now_s = time.monotonic()
         self.first_failure_s = self.first_failure_s or now_s
         waiting = all(self.monitor.waiting(member.rank) for member in self.crew.busy())

@@ -1,4 +1,4 @@
-"""The ranks of one world and their supervisor: fork, signal, take in what they say, end them all."""
+"""The ranks of one world and their supervisor: fork, signal, listen, end them all."""
 
 from __future__ import annotations
 
@@ -18,7 +18,9 @@ END_TIMEOUT_S = 10.0
 class Crew:
     """Members by rank, and the socket of the one process that may signal them: their parent."""
 
-    def __init__(self, supervisor: socket.socket, take_output: Callable[[int, bytes], None]) -> None:
+    def __init__(
+        self, supervisor: socket.socket, take_output: Callable[[int, bytes], None]
+    ) -> None:
         self.members: list[Member] = []
         self.take_output = take_output
         self._supervisor = supervisor
@@ -72,7 +74,7 @@ class Crew:
             member.close()
 
     def wait_until(self, is_done: Callable[[], bool], until_s: float) -> bool:
-        """Take in what comes until `is_done`, or the monotonic time `until_s`; return `is_done()`."""
+        """Take in what comes until `is_done`, or until monotonic `until_s`; return `is_done()`."""
         while not is_done():
             left_s = until_s - time.monotonic()
             if left_s <= 0:

@@ -12,7 +12,6 @@ import cloudpickle
 
 from sandbox.errors import LaunchError
 
-
 CLOUDPICKLE_FILENAME = "<dynamic-code>"  # what it writes for co_filename, to be deterministic
 
 
@@ -27,7 +26,8 @@ class _CallPickler(cloudpickle.Pickler):
         if torch is not None and isinstance(obj, torch.Tensor) and obj.is_cuda:
             raise LaunchError(
                 f"the function or its arguments hold a tensor on {obj.device}, shape "
-                f"{tuple(obj.shape)}. Hint: pass it as .cpu(), and move it to sandbox.device() in the rank."
+                f"{tuple(obj.shape)}. Hint: pass it as .cpu(), and move it to sandbox.device() "
+                "in the rank."
             )
         if isinstance(obj, types.CodeType):
             make, fields = self.dispatch_table[types.CodeType](obj)
@@ -36,7 +36,7 @@ class _CallPickler(cloudpickle.Pickler):
 
 
 def dump_call(fn: Callable[..., Any], args: tuple, kwargs: dict[str, Any]) -> bytes:
-    """Pickle `(fn, args, kwargs)`; a LaunchError says what cannot be sent and what to do instead."""
+    """Pickle `(fn, args, kwargs)`; a LaunchError says what cannot be sent and what to do."""
     if not callable(fn):
         raise LaunchError(f"fn is {fn!r}, a {type(fn).__name__}; expected a function.")
     buffer = io.BytesIO()
@@ -47,7 +47,7 @@ def dump_call(fn: Callable[..., Any], args: tuple, kwargs: dict[str, Any]) -> by
     except Exception as error:
         name = getattr(fn, "__name__", repr(fn))
         raise LaunchError(
-            f"{name} cannot be sent to the ranks, nor what it refers to: {error}. Hint: create such "
-            "objects (locks, open files, process groups, sharded tensors) inside the function."
+            f"{name} cannot be sent to the ranks with what it refers to: {error}. Hint: "
+            "create such objects (locks, open files, groups, sharded tensors) inside the function."
         ) from error
     return buffer.getvalue()

@@ -67,13 +67,19 @@ def check_packages() -> Iterator[Finding]:
             importlib.import_module(name)
             yield Finding(name, importlib.metadata.version(name))
         except Exception as error:
-            yield Finding(name, f"cannot be imported: {error}", "Run `make lab` again to install it.")
+            yield Finding(
+                name, f"cannot be imported: {error}", "Run `make lab` again to install it."
+            )
 
 
 def check_memory() -> Iterator[Finding]:
     """Memory that is free now, and cores."""
     free_gb = psutil.virtual_memory().available / 1e9
-    advice = "" if free_gb >= NEEDED_MEMORY_GB else f"Close programs: {NEEDED_MEMORY_GB:g} GB are needed."
+    advice = (
+        ""
+        if free_gb >= NEEDED_MEMORY_GB
+        else f"Close programs: {NEEDED_MEMORY_GB:g} GB are needed."
+    )
     yield Finding("memory", f"{free_gb:.1f} GB free, {os.cpu_count()} cores", advice)
 
 
@@ -81,7 +87,9 @@ def check_disk() -> Iterator[Finding]:
     """Room for checkpoints and, on Linux, for Ray's shared objects."""
     folder = tempfile.gettempdir()
     free_gb = shutil.disk_usage(folder).free / 1e9
-    advice = "" if free_gb >= NEEDED_DISK_GB else f"Free {NEEDED_DISK_GB:g} GB, or set TMPDIR elsewhere."
+    advice = (
+        "" if free_gb >= NEEDED_DISK_GB else f"Free {NEEDED_DISK_GB:g} GB, or set TMPDIR elsewhere."
+    )
     yield Finding("temporary files", f"{free_gb:.1f} GB free in {folder}", advice)
     if os.path.isdir("/dev/shm"):
         free_gb = shutil.disk_usage("/dev/shm").free / 1e9
@@ -97,7 +105,9 @@ def check_loopback() -> Iterator[Finding]:
             socket.create_connection(server.getsockname(), timeout=5).close()
         yield Finding("loopback", "127.0.0.1 can be reached")
     except OSError as error:
-        yield Finding("loopback", f"127.0.0.1 cannot be reached: {error}", "Allow local connections.")
+        yield Finding(
+            "loopback", f"127.0.0.1 cannot be reached: {error}", "Allow local connections."
+        )
 
 
 def check_files() -> Iterator[Finding]:

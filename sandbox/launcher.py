@@ -22,8 +22,8 @@ def launch(
     """Call `fn(*args, **kwargs)` on `world_size` fresh ranks and return what came of it.
 
     Each rank is a process of its own, forked warm, with RANK, WORLD_SIZE and LOCAL_RANK set as
-    torchrun sets them, and the default group made unless `init_process_group` is False. All ranks, and
-    whatever they started, are gone when this returns or raises.
+    torchrun sets them, and the default group made unless `init_process_group` is False. All ranks,
+    and whatever they started, are gone when this returns or raises.
 
     Raises LaunchError (nothing could start), RankError (an exception in a rank), RankDiedError (its
     process ended), CollectiveMismatchError, DeadlockError, or RankTimeoutError after `timeout_s`.

@@ -14,6 +14,7 @@ from sandbox.dispatch import dump_call
 from sandbox.errors import LaunchError
 from sandbox.failure import describe_others
 from sandbox.limits import check_timeout, check_world_size
+from sandbox.output import show
 from sandbox.run import Run
 from sandbox.world import World
 
@@ -32,15 +33,15 @@ def load(shell: Any) -> None:
 @magic_arguments()
 @argument("world_size", nargs="?", type=int, help="number of ranks; as before, or 4")
 @argument("--only", metavar="RANKS", help="run on these ranks alone: 0,2")
-@argument("--fresh", action="store_true", help="end the ranks first: no variable lives on")
+@argument("--fresh", action="store_true", help="new ranks, without variables")
 @argument("--trace", action="store_true", help="list the collectives that the cell issued")
 @argument("--timeout", metavar="SECONDS", type=float, default=30.0, help="default: 30")
 def ranks(line: str, cell: str) -> None:
     """Run the cell on every rank, each with its own variables.
 
-    `rank`, `world_size`, `device`, `torch` and `dist` are there from the start. The cell may use the
-    functions, classes and imports of the notebook; other variables of the notebook stay apart.
-    The value of its last line is shown for each rank.
+    `rank`, `world_size`, `device`, `torch` and `dist` are there from the start. The cell may use
+    the functions, classes and imports of the notebook; its other variables stay apart.
+    The value of the cell's last line is shown for each rank.
     """
     from IPython import get_ipython
 
@@ -53,10 +54,8 @@ def ranks(line: str, cell: str) -> None:
     payload = dump_call(run_cell, (cell, filename, _shared_names(cell, shell.user_ns)), {})
     run = world.call(payload, check_timeout(options.timeout), ranks=only)
     shown = {rank: text for rank, text in enumerate(run.results) if text is not None}
-    for text in describe_others(shown):
-        print(text)
-    if options.trace:
-        print(trace(run))
+    lines = describe_others(shown) + (trace(run) if options.trace else [])
+    show("".join(f"{line}\n" for line in lines))
 
 
 def run_cell(cell: str, filename: str, shared: dict[str, Any]) -> str | None:
@@ -76,20 +75,21 @@ def run_cell(cell: str, filename: str, shared: dict[str, Any]) -> str | None:
             given.add(name)
     tree = ast.parse(cell, filename)
     given -= _assigned_names(tree)
-    last = tree.body.pop() if tree.body and isinstance(tree.body[-1], ast.Expr) else None
-    exec(compile(tree, filename, "exec"), namespace)
-    if last is None:
+    last = tree.body[-1] if tree.body else None
+    if not isinstance(last, ast.Expr):
+        exec(compile(tree, filename, "exec"), namespace)
         return None
+    exec(compile(ast.Module(tree.body[:-1], []), filename, "exec"), namespace)
     value = eval(compile(ast.Expression(last.value), filename, "eval"), namespace)
     return None if value is None else repr(value)
 
 
-def trace(run: Run) -> str:
+def trace(run: Run) -> list[str]:
     """Return one line per collective of the call, in the order of issue."""
-    return "\n".join(
-        f"rank {event.rank}: {event.op.value} of {event.numel} × {event.dtype} ({event.nbytes} bytes)"
-        for event in run.ledger
-    )
+    return [
+        f"rank {e.rank}: {e.op.value} of {e.numel} × {e.dtype} ({e.nbytes} bytes)"
+        for e in run.ledger
+    ]
 
 
 def _world(world_size: int | None, fresh: bool) -> World:
@@ -117,9 +117,7 @@ def _parse_ranks(text: str | None, world_size: int) -> list[int] | None:
 def _shared_names(cell: str, user_ns: dict[str, Any]) -> dict[str, Any]:
     """Return the notebook's functions, classes and modules that the cell names."""
     names = {node.id for node in ast.walk(ast.parse(cell)) if isinstance(node, ast.Name)}
-    return {
-        name: user_ns[name] for name in names if isinstance(user_ns.get(name), SHARED_KINDS)
-    }
+    return {name: user_ns[name] for name in names if isinstance(user_ns.get(name), SHARED_KINDS)}
 
 
 def _assigned_names(tree: ast.Module) -> set[str]:

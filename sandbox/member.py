@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import enum
 import os
 import socket
@@ -70,10 +71,9 @@ class Member:
 
     def _tell(self, *message: Any) -> None:
         """Send a message to the rank."""
-        try:
+        # One that is gone is reported by its supervisor.
+        with contextlib.suppress(BrokenPipeError, ConnectionResetError):
             wire.send(self.control, message)
-        except (BrokenPipeError, ConnectionResetError):
-            pass
 
     def read_control(self) -> bool:
         """Take in answers; False when the rank's end of the socket is closed."""

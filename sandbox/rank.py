@@ -1,4 +1,4 @@
-"""What a forked rank does: wire up its output and its group, run what it is sent, send results back."""
+"""What a forked rank does: wire up its output and its group, run calls, send results back."""
 
 from __future__ import annotations
 
@@ -29,7 +29,9 @@ import torch.distributed as dist
 from sandbox import backend, failure, observe, source, wire
 
 MAX_RESULT_BYTES = 256 << 20
-GROUP_TIMEOUT = timedelta(hours=12)  # the caller's own timeout ends a call; gloo's must not be first
+GROUP_TIMEOUT = timedelta(
+    hours=12
+)  # the caller's own timeout ends a call; gloo's must not be first
 
 
 def main(rank: int, settings: dict, files: list[int]) -> NoReturn:
@@ -53,16 +55,16 @@ def main(rank: int, settings: dict, files: list[int]) -> NoReturn:
 
 
 def _redirect(output: int) -> None:
-    """Send descriptors 1 and 2, C++ and NCCL included, to the owner; read nothing from a terminal."""
+    """Send descriptors 1 and 2, C++ and NCCL included, to the owner; read from nowhere."""
     null = os.open(os.devnull, os.O_RDONLY)
     os.dup2(null, 0)
     os.dup2(output, 1)
     os.dup2(output, 2)
     os.close(null)
     os.close(output)
-    sys.stdin = open(0, closefd=False)
-    sys.stdout = io.TextIOWrapper(open(1, "wb", closefd=False), "utf-8", "replace", None, True)
-    sys.stderr = io.TextIOWrapper(open(2, "wb", closefd=False), "utf-8", "replace", None, True)
+    sys.stdin = os.fdopen(0, closefd=False)
+    sys.stdout = os.fdopen(1, "w", 1, "utf-8", "replace", closefd=False)
+    sys.stderr = os.fdopen(2, "w", 1, "utf-8", "replace", closefd=False)
 
 
 def _adopt(settings: dict) -> None:
@@ -122,7 +124,7 @@ class Rank:
         try:
             signal.signal(signal.SIGINT, signal.default_int_handler)
             function, args, kwargs = load_call(payload)
-            answer = ("result", dump_result(function(*args, **kwargs)))
+            answer: tuple = ("result", dump_result(function(*args, **kwargs)))
         except BaseException as error:
             answer = ("error", failure.capture(error, time.monotonic()))
         finally:

@@ -38,7 +38,7 @@ def _name(filename: str) -> str:
         return f"cell In[{cell}]"
     path = os.path.relpath(filename) if os.path.isabs(filename) else filename
     if path.startswith(".."):  # a library: its package path says enough
-        head, found, tail = filename.partition("site-packages" + os.sep)
+        _, found, tail = filename.partition("site-packages" + os.sep)
         path = tail if found else filename
     return path
 

@@ -1,4 +1,4 @@
-"""The parent of one world's ranks: it forks them, says how each ended, and leaves nothing behind."""
+"""The parent of one world's ranks: forks them, says how each ended, leaves nothing behind."""
 
 from __future__ import annotations
 
@@ -58,7 +58,10 @@ class Supervisor:
         """Kill every process below and exit."""
         for pid in self.ranks:  # not reaped yet, so the numbers are still theirs
             os.kill(pid, signal.SIGKILL)
+        for pid in self.ranks:
+            os.waitpid(pid, 0)
         process.end_descendants()
+        self.sock.close()  # the owner need not wait for our own memory to be unmapped
         os._exit(status)
 
     def _obey(self, message: tuple, files: list[int]) -> None:

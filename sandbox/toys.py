@@ -55,7 +55,10 @@ def rotate(x_BHLK: Tensor) -> Tensor:
     frequency = torch.arange(half, device=x_BHLK.device, dtype=x_BHLK.dtype)
     angle = position_L[:, None] * 10_000.0 ** (-frequency / half)
     first, second = x_BHLK.chunk(2, dim=-1)
-    turned = (first * angle.cos() - second * angle.sin(), first * angle.sin() + second * angle.cos())
+    turned = (
+        first * angle.cos() - second * angle.sin(),
+        first * angle.sin() + second * angle.cos(),
+    )
     return torch.cat(turned, dim=-1)
 
 
@@ -136,9 +139,7 @@ class Transformer(nn.Module):
 
 def next_token_loss(logits_BLV: Tensor, tokens_BL: Tensor) -> Tensor:
     """Return the mean cross-entropy of predicting token t + 1 from the tokens up to t."""
-    return nn.functional.cross_entropy(
-        logits_BLV[:, :-1].flatten(0, 1), tokens_BL[:, 1:].flatten()
-    )
+    return nn.functional.cross_entropy(logits_BLV[:, :-1].flatten(0, 1), tokens_BL[:, 1:].flatten())
 
 
 def token_samples(
@@ -147,7 +148,7 @@ def token_samples(
     """Return the samples of these ids, (len(sample_ids), seq_len): a pure function of seed and id.
 
     Each counts on by a stride of its own, modulo `vocab_size`, with one token in eight replaced at
-    random: something to learn, and no two samples alike.
+    random: something to learn, and something that cannot be.
     """
     samples = [_token_sample(seed, sample_id, seq_len, vocab_size) for sample_id in sample_ids]
     return torch.stack(samples) if samples else torch.empty(0, seq_len, dtype=torch.long)

@@ -41,7 +41,9 @@ class Warm:
         """Wait until the first imports are done, with a progress bar where that takes a while."""
         if self.is_ready:
             return
-        with progress.waiting("Warming up: importing torch, once per notebook", expected_s=4.0) as tick:
+        with progress.waiting(
+            "Warming up: importing torch, once per notebook", expected_s=4.0
+        ) as tick:
             waited_s = 0.0
             while not select.select([self.sock], [], [], 0.1)[0]:
                 waited_s += 0.1
@@ -56,7 +58,7 @@ class Warm:
         self.is_ready = True
 
     def fork_supervisor(self, payload: bytes) -> socket.socket:
-        """Return the socket of a new world's supervisor; `payload` tells which imports to wait for."""
+        """Return the socket of a new supervisor; `payload` tells which imports to wait for."""
         needs = tuple(module for text, module in NEEDS.items() if text in payload)
         ours, theirs = socket.socketpair()
         with theirs, _lock:
@@ -116,7 +118,9 @@ def _start(name: str) -> Warm:
     directory = tempfile.mkdtemp(prefix=f"shardlab-{os.getpid()}-")
     ours, theirs = socket.socketpair()
     accelerator = {"DS_ACCELERATOR": "cpu"} if name == "gloo" else {}
-    environ = os.environ | backend.WARM_ENVIRONMENT | accelerator | {"TMPDIR": tempfile.gettempdir()}
+    environ = (
+        os.environ | backend.WARM_ENVIRONMENT | accelerator | {"TMPDIR": tempfile.gettempdir()}
+    )
     with theirs, open(os.path.join(directory, "log"), "wb") as log:
         child = subprocess.Popen(
             [sys.executable, "-P", "-m", "sandbox.zygote", str(theirs.fileno()), directory],

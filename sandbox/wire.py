@@ -1,4 +1,4 @@
-"""Messages between the notebook, the warm process and the ranks: framed tuples, with files attached."""
+"""Messages between the notebook, the warm process and the ranks: tuples, with files attached."""
 
 from __future__ import annotations
 

@@ -23,7 +23,7 @@ from sandbox.failure import name_ranks
 from sandbox.limits import allow_files, check_timeout, check_world_size
 from sandbox.member import Member, State
 from sandbox.monitor import Monitor
-from sandbox.output import Output
+from sandbox.output import Output, show
 from sandbox.run import Run
 
 INTERRUPT_GRACE_S = 0.5
@@ -48,7 +48,7 @@ class World:
         self.timeout_s = check_timeout(timeout_s)
         self.backend, note = backends.choose(backend, world_size)
         if note:
-            print(note)
+            show(f"{note}\n")
         self._init_process_group = init_process_group
         self._crew: Crew | None = None
         self._monitor = Monitor(world_size)
@@ -166,7 +166,9 @@ class World:
         lost = [member.rank for member in crew.members if member.ended]
         notes = []
         if killed:
-            notes.append(f"Did not react to the interrupt and had to be killed: {name_ranks(killed)}.")
+            notes.append(
+                f"Did not react to the interrupt and had to be killed: {name_ranks(killed)}."
+            )
         if lost:
             notes.append(f"Starts anew, without its variables: {name_ranks(lost)}.")
         if lost or not self._monitor.is_balanced():
@@ -190,7 +192,8 @@ class World:
         bound = dict.fromkeys(name for member in kept for name in member.bound or ())
         if not bound:
             return []
-        return [f"New process groups were made; build again what uses the old: {', '.join(bound)}."]
+        names = ", ".join(bound)
+        return [f"New process groups were made; build again what uses the old: {names}."]
 
     def _report(self, crew: Crew, duration_s: float) -> Run:
         return Run(
@@ -213,9 +216,3 @@ def load_result(member: Member) -> Any:
             f"the return value of rank {member.rank} cannot be loaded here: {error}. "
             "Hint: return plain tensors and numbers."
         ) from error
-
-
-def show(text: str) -> None:
-    """Show the ranks' output where the caller's goes; never on stderr, for which nbgrader gives 0."""
-    sys.stdout.write(text)
-    sys.stdout.flush()

@@ -1,7 +1,7 @@
 """The warm process: it has imported torch, Ray and DeepSpeed, and forks ranks on request.
 
-Started by warm.py as `python -m sandbox.zygote FD`; FD is a socket to the notebook's process. It runs no
-torch operation, starts no thread and never touches CUDA, so that what it forks is as good as new.
+Started by warm.py as `python -m sandbox.zygote FD DIRECTORY`; FD is a socket to its owner. It runs
+no torch operation, starts no thread and never touches CUDA: what it forks is as good as new.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ FIRST = (
     "torch._dynamo",
     "sandbox.rank",
 )
-# Imported between requests, one at a time; a request that names them waits (see `needs`).
+# Imported between requests, one at a time; a request that needs one waits.
 LATER = (
     "ray.train.torch",
     "deepspeed",
@@ -40,6 +40,7 @@ LATER = (
     "torch.distributed.pipelining",
     "torch.distributed.algorithms._checkpoint.checkpoint_wrapper",
 )
+IDLE_S = 0.25  # without a request, before the next of those begins
 
 
 class Zygote:
@@ -59,7 +60,7 @@ class Zygote:
         wire.send(self.sock, ("ready",))
         owner = os.getppid()
         while True:
-            idle_s = 0.0 if self.waiting_imports else 1.0
+            idle_s = IDLE_S if self.waiting_imports else 1.0
             readable, _, _ = select.select([self.sock], [], [], idle_s)
             self._reap()
             if readable:
@@ -99,11 +100,11 @@ class Zygote:
 
 
 def import_quietly(name: str) -> None:
-    """Import a module; one that is broken on this machine is reported by the rank that needs it."""
+    """Import a module; the rank that needs it reports one that is broken on this machine."""
     try:
         importlib.import_module(name)
     except Exception as error:
-        print(f"preload of {name}: {error!r}", file=sys.stderr)
+        sys.stderr.write(f"preload of {name}: {error!r}\n")
     if name == "deepspeed" and "deepspeed" in sys.modules:
         # Its shared-memory op is compiled with g++ at first use (47 s) and bypasses process groups.
         from deepspeed.ops import __compatible_ops__
@@ -118,7 +119,7 @@ def freeze() -> None:
 
 
 def assert_forkable() -> None:
-    """Refuse to fork with a second thread or a CUDA context: ranks would hang or crash at random."""
+    """Refuse to fork with a second thread or a CUDA context: ranks would hang or crash."""
     threads = threading.enumerate()
     if len(threads) > 1:
         raise RuntimeError(f"the warm process runs threads {threads}: forks of it are not safe")

@@ -12,7 +12,7 @@ from sandbox import warm
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Send functions of test modules as a notebook's would be, so that ranks need not import pytest."""
+    """Send functions of tests by value, as a notebook's: ranks then need not import pytest."""
     for module in {item.module for item in items if isinstance(item, pytest.Function)}:
         cloudpickle.register_pickle_by_value(module)
 

@@ -10,8 +10,6 @@ from torch import nn
 from torch.distributed.device_mesh import DeviceMesh
 
 import sandbox
-from sandbox import toys
-
 from grader.check import Check
 from grader.fsdp01.cases import CASES, Case, new_mesh
 from grader.fsdp01.truth import StepTruth, train
@@ -19,6 +17,7 @@ from grader.mistakes import Mistake
 from grader.parity import find_difference
 from grader.shards import Shard, padded_numel, shards_of
 from grader.verdict import Failure
+from sandbox import toys
 
 Build = Callable[[dict[str, Any], DeviceMesh], tuple[nn.Module, torch.optim.Optimizer]]
 MODEL_SEED = 7
@@ -46,7 +45,7 @@ def check_build(build: Build) -> None:
             lr = 10.0 ** -(2 + number)
             run = check.launch(observe, build, case, lr, world_size=case.world_size)
             batches = [case.global_tokens(0)]
-            [truth] = train(case.new_model(MODEL_SEED), lr, batches, max_norm=1e9, clip_epsilon=0.0)
+            [truth] = train(case.new_model(MODEL_SEED), lr, batches)
             check.judge(judge(run.results, truth, lr, case))
 
 
@@ -82,9 +81,7 @@ def observe(build: Build, case: Case, lr: float) -> Observation:
     )
 
 
-def judge(
-    seen: Sequence[Observation], truth: StepTruth, lr: float, case: Case
-) -> Failure | None:
+def judge(seen: Sequence[Observation], truth: StepTruth, lr: float, case: Case) -> Failure | None:
     """Judge what the optimizer holds, its settings, its bytes, and the weights after one step."""
     for rank, observation in enumerate(seen):
         failure = _judge_pair(observation, lr) or _judge_moments(observation, truth, len(seen))
@@ -126,9 +123,7 @@ def _text(options: Mapping[str, Any]) -> str:
     return ", ".join(f"{key}={value}" for key, value in options.items())
 
 
-def _judge_moments(
-    observation: Observation, truth: StepTruth, world_size: int
-) -> Failure | None:
+def _judge_moments(observation: Observation, truth: StepTruth, world_size: int) -> Failure | None:
     """AdamW keeps two moments per weight: a rank's are twice as large as its shards."""
     share = sum(
         padded_numel(weight.shape, world_size) // world_size * weight.element_size()

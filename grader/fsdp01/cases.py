@@ -23,14 +23,15 @@ class Case:
     world_size: int
     model: dict[str, Any] = field(default_factory=dict)
     frozen: tuple[str, ...] = ()
-    max_norm: float = 1e9  # so large that nothing is clipped
     data_seed: int = 0
 
     @property
     def text(self) -> str:
         """Return "3 ranks, a frozen weight", for a verdict."""
         ranks = "1 rank" if self.world_size == 1 else f"{self.world_size} ranks"
-        traps = ["tied weights"] * bool(self.model.get("tied")) + ["a frozen weight"] * bool(self.frozen)
+        traps = ["tied weights"] * bool(self.model.get("tied")) + ["a frozen weight"] * bool(
+            self.frozen
+        )
         return ", ".join([ranks, *traps])
 
     def new_model(self, seed: int = 0) -> nn.Module:

@@ -10,9 +10,6 @@ import torch.distributed as dist
 from torch import Tensor, nn
 
 import sandbox
-from sandbox import toys
-from sandbox.errors import CollectiveMismatchError, DeadlockError, RankError
-
 from grader import explain, phases
 from grader.check import Check
 from grader.fsdp01.cases import FROZEN, LEARNING_RATE, TIED, UNEVEN, Case, new_sharded
@@ -21,6 +18,8 @@ from grader.mistakes import Mistake
 from grader.parity import find_difference
 from grader.shards import Shard, shards_of
 from grader.verdict import Failure
+from sandbox import toys
+from sandbox.errors import CollectiveMismatchError, DeadlockError, RankError
 
 Save = Callable[[str, nn.Module, torch.optim.Optimizer, int], None]
 Load = Callable[[str, nn.Module, torch.optim.Optimizer], int]
@@ -85,9 +84,7 @@ def observe_load(load: Load, directory: str, case: Case) -> Observation:
     return Observation(known, loaded, shards_of(model.named_parameters()))
 
 
-def _take_step(
-    model: nn.Module, optimizer: torch.optim.Optimizer, case: Case, step: int
-) -> None:
+def _take_step(model: nn.Module, optimizer: torch.optim.Optimizer, case: Case, step: int) -> None:
     """Train on this rank's share of a batch that is the same for every number of ranks."""
     rank, world_size = dist.get_rank(), dist.get_world_size()
     tokens = _batch(case, step).chunk(world_size)[rank].to(sandbox.device())
@@ -108,7 +105,7 @@ def _batch(case: Case, step: int) -> Tensor:
 def truth_of(case: Case) -> list[StepTruth]:
     """Return the uninterrupted run: the steps before the save, and the one after it."""
     batches = [_batch(case, step) for step in range(NUM_SAVED_STEPS + 1)]
-    return train(case.new_model(), LEARNING_RATE, batches, max_norm=1e9, clip_epsilon=0.0)
+    return train(case.new_model(), LEARNING_RATE, batches)
 
 
 def judge(
@@ -158,7 +155,9 @@ def _save(check: Check, save: Save, directory: str, case: Case, next_epoch: int)
     try:
         check.launch(observe_save, save, directory, case, next_epoch, world_size=case.world_size)
     except (DeadlockError, CollectiveMismatchError) as error:
-        since_mark = [phases.phases_of(error.run.ledger, rank)[-1] for rank in range(case.world_size)]
+        since_mark = [
+            phases.phases_of(error.run.ledger, rank)[-1] for rank in range(case.world_size)
+        ]
         idle = [rank for rank, events in enumerate(since_mark) if not events]
         if 0 < len(idle) < case.world_size:
             failure = explain.failure_of(error)

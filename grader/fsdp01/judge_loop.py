@@ -124,15 +124,15 @@ def _judge_batches(
 
 
 def _global_batches(ranks: Sequence[Sequence[Sequence[int]]]) -> list[set[int]]:
-    return [{sample_id for step in steps for sample_id in step} for steps in zip(*ranks, strict=True)]
+    return [
+        {sample_id for step in steps for sample_id in step} for steps in zip(*ranks, strict=True)
+    ]
 
 
 # -- training -------------------------------------------------------------------------------------
 
 
-def judge_training(
-    epoch: Epoch, truths: Sequence[StepTruth], max_norm: float
-) -> Failure | None:
+def judge_training(epoch: Epoch, truths: Sequence[StepTruth], max_norm: float) -> Failure | None:
     """Judge the steps of the last epoch of `truths`, and the numbers reported after it."""
     first = len(truths) - NUM_STEPS
     for step in range(NUM_STEPS):

@@ -8,17 +8,16 @@ from typing import TYPE_CHECKING
 import torch
 from torch import Tensor
 
-from sandbox.ledger import Ledger
-
 from grader import phases
 from grader.fsdp01.cases import Case
 from grader.fsdp01.judge_step import judge_gradients
 from grader.fsdp01.truth import StepTruth
-from grader.fsdp01.units import Collectives, Unit, expected_collectives
+from grader.fsdp01.units import Collectives, expected_collectives
 from grader.mistakes import Mistake
 from grader.parity import is_close
 from grader.shards import Shard, chunk_rows, padded_numel
 from grader.verdict import Failure
+from sandbox.ledger import Ledger
 
 if TYPE_CHECKING:
     from grader.fsdp01.shard_model import Observation
@@ -151,7 +150,9 @@ def _judge_units(observation: Observation) -> Failure | None:
         if module in observation.blocks
     }
     missing = [block for block in observation.blocks if block not in unit_of_block]
-    shared = [unit for unit in observation.units if len(set(unit.modules) & unit_of_block.keys()) > 1]
+    shared = [
+        unit for unit in observation.units if len(set(unit.modules) & unit_of_block.keys()) > 1
+    ]
     if not missing and not shared:
         return None
     if set(observation.blocks) <= set(observation.wrapped) and missing:
@@ -160,7 +161,9 @@ def _judge_units(observation: Observation) -> Failure | None:
         mistake = Mistake.ROOT_ONLY_WRAP
     else:
         mistake = Mistake.BLOCK_NOT_WRAPPED
-    units = [" + ".join(module or "the root" for module in unit.modules) for unit in observation.units]
+    units = [
+        " + ".join(module or "the root" for module in unit.modules) for unit in observation.units
+    ]
     return Failure(
         mistake=mistake,
         expected=f"{len(observation.blocks)} blocks, each a unit of its own",
@@ -179,9 +182,7 @@ def judge_step(
     return None if failure is None else _in_case(failure, 0, case)
 
 
-def _judge_collectives(
-    seen: Sequence[Observation], ledger: Ledger, case: Case
-) -> Failure | None:
+def _judge_collectives(seen: Sequence[Observation], ledger: Ledger, case: Case) -> Failure | None:
     for rank, observation in enumerate(seen):
         shapes = {name: shard.shape for name, shard in observation.weights.items()}
         expected = expected_collectives(observation.units, shapes, case.frozen, len(seen))

@@ -137,7 +137,8 @@ def _is_multiple(
 def local_norm(truth: StepTruth, rank: int, world_size: int) -> float:
     """Return the norm of the rows that one rank holds of the true gradients."""
     return norm_of(
-        whole[slice(*chunk_rows(len(whole), rank, world_size))] for whole in truth.gradients.values()
+        whole[slice(*chunk_rows(len(whole), rank, world_size))]
+        for whole in truth.gradients.values()
     )
 
 

@@ -1,4 +1,4 @@
-"""Watch a training loop from outside: the samples it sees, the gradients and weights of its steps."""
+"""Watch a training loop from outside: its samples, and each step's gradients and weights."""
 
 from dataclasses import dataclass
 from typing import Any
@@ -11,9 +11,8 @@ from torch.optim.optimizer import (
     register_optimizer_step_pre_hook,
 )
 
-from sandbox import toys
-
 from grader.shards import Shard, shards_of
+from sandbox import toys
 
 
 @dataclass(frozen=True)

@@ -6,13 +6,12 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from sandbox.errors import CollectiveMismatchError, DeadlockError
-
 from grader import explain, storage
 from grader.check import Check
 from grader.fsdp01 import judge_loop
 from grader.mistakes import Mistake
 from grader.verdict import Failure
+from sandbox.errors import CollectiveMismatchError, DeadlockError
 
 MakeTrainer = Callable[[int, str], Any]
 NUM_WORKERS = (4, 2, 3)
@@ -32,7 +31,9 @@ class Settings:
 
 def check_make_trainer(make_trainer: MakeTrainer) -> None:
     """Judge `make_trainer(num_workers, storage_path) -> TorchTrainer`, and run its loop."""
-    proof = f"the settings are right, and the trainer's own loop and config train on {WORLD_SIZE} ranks"
+    proof = (
+        f"the settings are right, and the trainer's own loop and config train on {WORLD_SIZE} ranks"
+    )
     with (
         Check("make_trainer", proof, make_trainer) as check,
         tempfile.TemporaryDirectory(prefix="shardlab-") as path,

@@ -3,10 +3,12 @@
 from collections import Counter
 from collections.abc import Callable
 
+from grader import verdict
 from grader.check import Check
 from grader.mistakes import Mistake
 from grader.shards import chunk_rows
 from grader.verdict import Failure
+from sandbox.shard_picture import ShardPicture
 
 NUM_ROWS = (12, 5, 13, 6, 9, 1, 3)
 WORLD_SIZES = (1, 2, 3, 4, 5)
@@ -80,3 +82,13 @@ def _name_mistake(num_rows: int, held: list[list[int]]) -> Mistake:
     if set(range(num_rows)) - set(holders):
         return Mistake.ROWS_LOST
     return Mistake.BALANCED_SPLIT if len(holders) == num_rows else Mistake.WRONG_RESULT
+
+
+def draw_rows(rows_of_rank: Rows, num_rows: int, world_size: int) -> ShardPicture | None:
+    """Return a picture of the rows that `rows_of_rank` gives each rank."""
+    try:
+        pairs = [rows_of_rank(num_rows, rank, world_size) for rank in range(world_size)]
+    except NotImplementedError:
+        verdict.show(verdict.not_solved("draw_rows", "rows_of_rank"))
+        return None
+    return ShardPicture([range(*pair) for pair in pairs])

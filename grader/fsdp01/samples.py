@@ -51,9 +51,7 @@ def _slices_of_epochs(
     return epochs
 
 
-def judge_all(
-    first: list[list[Slices] | str], second: list[list[Slices] | str]
-) -> Failure | None:
+def judge_all(first: list[list[Slices] | str], second: list[list[Slices] | str]) -> Failure | None:
     """Judge every case; the second call must have given what the first one did."""
     num_samples_of = [num_samples for num_samples, _ in CASES for _ in SEEDS]
     for num_samples, epochs, again in zip(num_samples_of, first, second, strict=True):

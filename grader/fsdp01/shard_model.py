@@ -9,8 +9,6 @@ from torch.distributed.device_mesh import DeviceMesh
 from torch.distributed.fsdp import FSDPModule
 
 import sandbox
-from sandbox import toys
-
 from grader.check import Check
 from grader.fsdp01 import judge_sharding
 from grader.fsdp01.cases import CASES, Case, new_mesh
@@ -19,6 +17,7 @@ from grader.fsdp01.units import Unit, owners_of, units_of
 from grader.held import live_storages, new_bytes
 from grader.phases import mark
 from grader.shards import Shard, shards_of
+from sandbox import toys
 
 ShardModel = Callable[[nn.Module, DeviceMesh], nn.Module]
 
@@ -48,7 +47,7 @@ def check_shard_model(shard_model: ShardModel) -> None:
             run = check.launch(observe, shard_model, case, world_size=case.world_size)
             model = case.new_model()
             weights = weights_of(model)
-            [truth] = train(model, 0.0, [case.global_tokens(0)], max_norm=1.0, clip_epsilon=0.0)
+            [truth] = train(model, 0.0, [case.global_tokens(0)])
             check.judge(judge_sharding.judge_structure(run.results, weights, case))
             check.judge(judge_sharding.judge_step(run.results, run.ledger, truth, case))
 

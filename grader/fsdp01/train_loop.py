@@ -8,9 +8,6 @@ from typing import Any
 
 import torch
 
-from sandbox import toys
-from sandbox.errors import CollectiveMismatchError, DeadlockError
-
 from grader import explain, storage
 from grader.check import Check
 from grader.fsdp01 import judge_loop
@@ -18,8 +15,9 @@ from grader.fsdp01.cases import TIED, UNEVEN
 from grader.fsdp01.judge_loop import Epoch
 from grader.fsdp01.loop_watch import LoopStep, LoopWatch
 from grader.fsdp01.truth import CLIP_EPSILONS, train
-from grader.mistakes import Mistake
 from grader.verdict import Failure
+from sandbox import toys
+from sandbox.errors import CollectiveMismatchError, DeadlockError
 
 TrainLoop = Callable[[dict[str, Any]], None]
 
@@ -40,7 +38,7 @@ class LoopCase:
             "lr": 1e-2,
             "max_norm": self.max_norm,
             "num_samples": 24,
-            "seq_len": 9,
+            "seq_len": 10,  # long enough that no two of the samples are alike
             "global_batch_size": 12,
             "num_epochs": num_epochs,
             "seed": self.seed,
@@ -59,7 +57,7 @@ def check_train_loop(train_loop_per_worker: TrainLoop) -> None:
         "each epoch exactly once; every step equals the one-process run to 1e-12; one report per\n"
         "  epoch on every rank; resumed on another number of ranks as if never stopped"
     )
-    with Check("train_loop_per_worker", proof, train_loop_per_worker) as check:
+    with Check("train_loop", proof, train_loop_per_worker) as check:
         for case in CASES:
             with tempfile.TemporaryDirectory(prefix="shardlab-") as path:
                 epochs: list[Epoch] = []
@@ -100,7 +98,9 @@ def _judge(epochs: Sequence[Epoch], case: LoopCase) -> Failure | None:
     config = case.config(len(epochs))
     options = {"seq_len": config["seq_len"], "vocab_size": config["model"]["vocab_size"]}
     samples = toys.token_samples(range(config["num_samples"]), **options)
-    failure = judge_loop.judge_reports(epochs[-1], len(epochs) - 1) or judge_loop.judge_data(epochs, samples)
+    failure = judge_loop.judge_reports(epochs[-1], len(epochs) - 1) or judge_loop.judge_data(
+        epochs, samples
+    )
     if failure is None:
         batches = [tokens for epoch in epochs for tokens in epoch.batches()]
         failures = [

@@ -8,7 +8,6 @@ import torch.distributed as dist
 from torch import Tensor, nn
 
 import sandbox
-
 from grader.check import Check
 from grader.fsdp01.cases import CASES, LEARNING_RATE, Case, new_sharded
 from grader.fsdp01.judge_step import StepSeen, judge_steps
@@ -76,7 +75,9 @@ def _judge(seen: list[list[StepSeen]], case: Case, max_norm: float) -> Failure |
     """Accept either way of writing the clipping factor, with torch's 1e-6 or without."""
     batches = [case.global_tokens(step) for step in range(NUM_STEPS)]
     failures = [
-        judge_steps(seen, train(case.new_model(), LEARNING_RATE, batches, max_norm, epsilon), max_norm)
+        judge_steps(
+            seen, train(case.new_model(), LEARNING_RATE, batches, max_norm, epsilon), max_norm
+        )
         for epsilon in CLIP_EPSILONS
     ]
     if None in failures or failures[0] is None:

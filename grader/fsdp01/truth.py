@@ -25,7 +25,11 @@ class StepTruth:
 
 
 def train(
-    model: nn.Module, lr: float, batches: Iterable[Tensor], max_norm: float, clip_epsilon: float
+    model: nn.Module,
+    lr: float,
+    batches: Iterable[Tensor],
+    max_norm: float = float("inf"),
+    clip_epsilon: float = 0.0,
 ) -> list[StepTruth]:
     """Return what each step of one-process training must give; `model` is trained in place."""
     optimizer = torch.optim.AdamW(model.parameters(), lr=lr)

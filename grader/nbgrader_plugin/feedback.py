@@ -12,8 +12,8 @@ from grader.nbgrader_plugin.scoring import is_autograded
 class HideTests(ClearHiddenTests):
     """Removes the hidden regions of graded cells; what a student wrote is never taken for one."""
 
-    # The HTML exporter configures it for all preprocessors, and nbgrader warns where it is not open.
-    display_data_priority = List().tag(config=True)
+    # The HTML exporter sets it for all preprocessors; nbgrader warns where it is no option.
+    display_data_priority: Any = List().tag(config=True)
 
     def preprocess_cell(
         self, cell: NotebookNode, resources: dict[str, Any], cell_index: int

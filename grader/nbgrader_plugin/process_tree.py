@@ -1,10 +1,11 @@
-"""End every process that a kernel under grading started, sessions of their own included, and no other."""
+"""End every process that a graded kernel started, sessions of their own included, and no other."""
 
 import contextlib
 import ctypes
 import secrets
 import sys
 from collections.abc import Iterator
+from dataclasses import dataclass, field
 
 import psutil
 
@@ -13,12 +14,12 @@ PR_SET_CHILD_SUBREAPER = 36  # Linux, prctl(2)
 MAX_ROUNDS = 50  # a process may start others while its relatives are being ended
 
 
+@dataclass
 class ProcessTree:
     """The processes that carry one token in their environment, and all that descend from them."""
 
-    def __init__(self) -> None:
-        self.token = secrets.token_hex(16)
-        self._adopts_orphans = False
+    token: str = field(default_factory=lambda: secrets.token_hex(16))
+    _adopts_orphans: bool = False
 
     @property
     def environment(self) -> dict[str, str]:
@@ -27,7 +28,7 @@ class ProcessTree:
 
     @contextlib.contextmanager
     def adopting_orphans(self) -> Iterator[None]:
-        """Become the parent of processes that leave the tree, on Linux, if this process has no child.
+        """On Linux, become the parent of processes that leave the tree, unless this has children.
 
         A process that clears its environment and whose parent ends would not be found otherwise.
         Where other children are about (a JupyterLab server), theirs could not be told from ours.
@@ -63,7 +64,8 @@ class ProcessTree:
                 with contextlib.suppress(psutil.NoSuchProcess):
                     process.kill()
             psutil.wait_procs(found, timeout=1)
-        raise RuntimeError(f"processes of a graded kernel cannot be ended: {sorted(map(str, found))}")
+        left = ", ".join(sorted(map(str, found)))
+        raise RuntimeError(f"processes of a graded kernel could not be ended: {left}")
 
     def _is_marked(self, process: psutil.Process) -> bool:
         try:

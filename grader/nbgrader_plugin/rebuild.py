@@ -1,4 +1,4 @@
-"""Rebuild a submission on the master notebook: of the student's, only the sources of answers count."""
+"""Rebuild a submission on the master notebook: only the text of the answers is the student's."""
 
 import itertools
 from collections import defaultdict
@@ -80,7 +80,9 @@ def _grade_id(cell: NotebookNode) -> str:
 def _master_cell(source_cell: SourceCell, master: Notebook, answer: str) -> NotebookNode:
     """Return the cell as released, with `answer` for its source if it is one that students fill."""
     name = source_cell.name
-    points = {cell.name: cell.max_score for cell in itertools.chain(master.grade_cells, master.task_cells)}
+    points = {
+        cell.name: cell.max_score for cell in itertools.chain(master.grade_cells, master.task_cells)
+    }
     is_solution = any(cell.name == name for cell in master.solution_cells)
     is_task = any(cell.name == name for cell in master.task_cells)
     mark = {

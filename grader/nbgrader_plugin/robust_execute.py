@@ -14,10 +14,12 @@ from nbgrader.preprocessors import Execute
 from traitlets import Bool, Integer
 
 from grader.nbgrader_plugin import scoring
+from grader.nbgrader_plugin.fresh_checks import fresh_import
 from grader.nbgrader_plugin.submission import UNREADABLE
-from grader.nbgrader_plugin.workplace import Workplace
+from grader.nbgrader_plugin.workplace import workplace
 
 STOPPED = "Stopped"
+
 
 class RobustExecute(Execute):
     """Executes a notebook; a cell that ends or freezes the kernel costs its own points only.
@@ -26,27 +28,26 @@ class RobustExecute(Execute):
     culprit left out, and goes on behind it. Afterwards none of the kernels' processes is left.
     """
 
-    submission_timeout = Integer(600, help="Seconds that one notebook may take in all.").tag(config=True)
+    submission_timeout = Integer(600, help="Seconds that one notebook may take.").tag(config=True)
     max_restarts = Integer(2, help="How often a lost kernel is replaced.").tag(config=True)
-    max_output_chars = Integer(
-        1_000_000, help="Characters of output kept per cell; the rest is dropped as it comes."
-    ).tag(config=True)
+    max_output_chars = Integer(1_000_000, help="Output kept per cell.").tag(config=True)
     coalesce_streams = Bool(True)
 
     def preprocess(
         self, nb: NotebookNode, resources: Any = None, km: KernelManager | None = None
     ) -> tuple[NotebookNode, dict[str, Any]]:
-        """Return the notebook with every code cell executed or marked, every graded cell settled."""
+        """Return the notebook, every code cell executed or marked, every graded cell settled."""
         self._deadline_s = time.monotonic() + self.submission_timeout
         self._num_restarts = 0
         self._culprits: set[int] = set()
+        self._fresh_import = fresh_import(nb.cells)
         self._why_not = _why_unreadable(nb)
         if self._why_not:
             for index, cell in enumerate(nb.cells):
                 self.preprocess_cell(cell, resources, index)
             return nb, resources
         folder = resources.get("metadata", {}).get("path")
-        with Workplace(Path(folder) if folder else None) as self._workplace:
+        with workplace(Path(folder) if folder else None) as self._workplace:
             executed: tuple[NotebookNode, dict[str, Any]] = super().preprocess(nb, resources, km)
             return executed
 
@@ -79,6 +80,8 @@ class RobustExecute(Execute):
         sentence = f"This cell did not end within {seconds} s and was interrupted."
         self.error_on_timeout = scoring.error(STOPPED, sentence)
         try:
+            if scoring.is_autograded(cell):
+                self.wait_for_reply(self.kc.execute(self._fresh_import, silent=True))
             self.execute_cell(cell, index, store_history=True)
             if any(output.get("ename") == STOPPED for output in cell.get("outputs", [])):
                 self._culprits.add(index)
@@ -131,7 +134,7 @@ class RobustExecute(Execute):
         super().start_new_kernel(env=place.environment(), cwd=str(place.cwd), **kwargs)
 
     def _get_timeout(self, cell: NotebookNode | None) -> int | None:
-        """Return the seconds that this cell may take: its own limit, or what the notebook has left."""
+        """Return the seconds a cell may take: its own limit, or what the notebook has left."""
         left = max(1, math.ceil(self._deadline_s - time.monotonic()))
         limit = super()._get_timeout(cell)
         return left if limit is None else min(left, limit)

@@ -48,7 +48,9 @@ def settle(cell: NotebookNode, passed_checks: list[str]) -> None:
     errors = [output for output in cell.outputs if output.output_type == "error"]
     for shown in errors:
         shown.traceback = learners_frames(shown.traceback)
-    is_named = [check in cell.source for check in passed_checks]
+    is_named = [
+        re.search(rf"(check_|\b){re.escape(name)}\b", cell.source) for name in passed_checks
+    ]
     if not errors and not (is_named and all(is_named)):
         say(cell, "NoVerdict", "No check of the course has passed in this cell.")
 
@@ -92,7 +94,8 @@ def _harmless(output: NotebookNode) -> NotebookNode:
     """Return what people see in an output, in a form that nbgrader takes no points from."""
     fields: dict[str, Any] = dict(output)
     if output.output_type == "execute_result":
-        return nbformat.v4.new_output("display_data", data=fields["data"], metadata=fields["metadata"])
+        shown = {key: fields[key] for key in ("data", "metadata")}
+        return nbformat.v4.new_output("display_data", **shown)
     if output.output_type == "stream":
         return nbformat.v4.new_output("stream", name="stdout", text=fields["text"])
     return output

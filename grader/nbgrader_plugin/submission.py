@@ -3,7 +3,7 @@
 import glob
 import json
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import nbformat
 from nbconvert.exporters import NotebookExporter
@@ -18,24 +18,23 @@ class SubmissionExporter(NotebookExporter):
     """Opens notebooks for `nbgrader autograde`; a broken one becomes an empty one with a reason."""
 
     def __init__(self, **kwargs: Any) -> None:
+        """Have the converter, which is the parent, call `_begin_submission`."""
         super().__init__(**kwargs)
-        self.parent.pre_convert_hook = self._begin_submission
-        self._ignored_always = list(self.parent.coursedir.ignore)
+        self._converter = cast(Any, self.parent)
+        self._converter.pre_convert_hook = self._begin_submission
+        self._ignored_always = list(self._converter.coursedir.ignore)
 
     def from_filename(
         self, filename: str, resources: dict[str, Any] | None = None, **kwargs: Any
-    ) -> tuple[str, dict[str, Any]]:
+    ) -> Any:
         """Return the converted notebook, read with suspicion when it comes from a student."""
-        if self.parent._sanitizing:
-            result = self.from_notebook_node(read_submission(Path(filename)), resources, **kwargs)
-        else:
-            result = super().from_filename(filename, resources=resources, **kwargs)
-        converted: tuple[str, dict[str, Any]] = result
-        return converted
+        if self._converter._sanitizing:  # else it is what we wrote ourselves
+            return self.from_notebook_node(read_submission(Path(filename)), resources, **kwargs)
+        return super().from_filename(filename, resources=resources, **kwargs)
 
     def _begin_submission(self, notebooks: list[str], **_: Any) -> None:
-        """Make ready for one submission: nbgrader calls this before it copies the student's files."""
-        converter = self.parent
+        """Make ready for one submission; nbgrader has not yet copied the student's files."""
+        converter = self._converter
         irregular = _irregular_files(Path(notebooks[0]).parent)
         converter.coursedir.ignore = [*self._ignored_always, *map(glob.escape, irregular)]
         about = converter.init_single_notebook_resources(notebooks[0])["nbgrader"]
@@ -57,12 +56,11 @@ def forget_scores(db_url: str, assignment: str, student: str) -> None:
 
 
 def _irregular_files(folder: Path) -> list[str]:
-    """Return the names of links, pipes and sockets: copying one fails, hangs or leaves the folder."""
-    regular = (Path.is_file, Path.is_dir)
+    """Return the names of links, pipes and sockets: they must not be copied or followed."""
     return [
         path.name
         for path in folder.rglob("*")
-        if path.is_symlink() or not any(is_regular(path) for is_regular in regular)
+        if path.is_symlink() or not (path.is_file() or path.is_dir())
     ]
 
 

@@ -1,4 +1,4 @@
-"""Make nbgrader's Validate run a notebook the way grading does, and show what the checks printed."""
+"""Make nbgrader's Validate run a notebook as grading does, and show what the checks printed."""
 
 from nbformat import NotebookNode
 from nbgrader.apps import validateapp
@@ -11,7 +11,7 @@ from grader.nbgrader_plugin.robust_execute import RobustExecute
 
 
 class RobustValidator(Validator):
-    """Validates a notebook that may end or freeze its kernel; the verdicts are part of its answer."""
+    """Validates a notebook, whatever it does to its kernel; its answer holds the verdicts."""
 
     preprocessors = List([CheckCellMetadata, ClearOutput, RobustExecute])
 

@@ -1,52 +1,30 @@
-"""The place where one submission runs: a directory of its own, an environment, and its processes."""
+"""The place where one submission runs: a directory, an environment, and processes of its own."""
 
+import contextlib
 import os
 import shutil
 import tempfile
+from collections.abc import Iterator
+from dataclasses import dataclass
 from pathlib import Path
-from types import TracebackType
-from typing import Self
 
 from grader.nbgrader_plugin.process_tree import ProcessTree
 from grader.record import RECORDS_VARIABLE, RecordReader
 
 
+@dataclass(frozen=True)
 class Workplace:
-    """A context in which a kernel may do as it likes; at its end no process and no file is left.
+    """Where a kernel works (`cwd`), what it may fill (`home`), what it starts, what it records."""
 
-    The kernel works in a copy of `folder`, so what it writes is not handed on. Without a folder
-    (Validate in JupyterLab) it works where the caller stands, as the learner's own kernel does.
-    """
-
-    def __init__(self, folder: Path | None) -> None:
-        self._folder = folder
-        self.processes = ProcessTree()
-
-    def __enter__(self) -> Self:
-        self._home = Path(tempfile.mkdtemp(prefix="shardlab-"))
-        self._adoption = self.processes.adopting_orphans()
-        self._adoption.__enter__()
-        self.cwd = Path.cwd()
-        if self._folder is not None:
-            self.cwd = self._home / "work"
-            shutil.copytree(self._folder, self.cwd, symlinks=True)
-        (self._home / "tmp").mkdir()
-        self.records = RecordReader(self._home / "records")
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        try:
-            self.processes.end()
-        finally:
-            self._adoption.__exit__(kind, error, trace)
-            shutil.rmtree(self._home, ignore_errors=True)
+    home: Path
+    cwd: Path
+    processes: ProcessTree
+    records: RecordReader
 
     @property
     def socket_prefix(self) -> str:
         """Where the kernel's sockets go: files, so that no port is taken."""
-        return str(self._home / "kernel")
+        return str(self.home / "kernel")
 
     def environment(self) -> dict[str, str]:
         """Return the environment of the kernel."""
@@ -55,6 +33,32 @@ class Workplace:
             **self.processes.environment,
             RECORDS_VARIABLE: str(self.records.path),
             "PYTHONSAFEPATH": "1",  # a submitted torch.py is not torch
-            "IPYTHONDIR": str(self._home / "ipython"),  # start-up files cannot reach the next student
-            "TMPDIR": str(self._home / "tmp"),
+            "IPYTHONDIR": str(self.home / "ipython"),  # start-up files reach no other kernel
+            "TMPDIR": str(self.home / "tmp"),
         }
+
+
+@contextlib.contextmanager
+def workplace(folder: Path | None) -> Iterator[Workplace]:
+    """Give a kernel a place in which it may do as it likes; then no process and no file is left.
+
+    The kernel works in a copy of `folder`, so what it writes is not handed on. Without a folder
+    (Validate in JupyterLab) it works where the caller stands, as the learner's own kernel does.
+    """
+    processes = ProcessTree()
+    # Should this process be killed, the sandbox removes what directories of that name it left.
+    prefix = f"shardlab-{os.getpid()}-"
+    with (
+        tempfile.TemporaryDirectory(prefix=prefix, ignore_cleanup_errors=True) as directory,
+        processes.adopting_orphans(),
+    ):
+        home = Path(directory)
+        (home / "tmp").mkdir()
+        cwd = Path.cwd()
+        if folder is not None:
+            cwd = home / "work"
+            shutil.copytree(folder, cwd, symlinks=True)
+        try:
+            yield Workplace(home, cwd, processes, RecordReader(home / "records"))
+        finally:
+            processes.end()

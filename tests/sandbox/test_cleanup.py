@@ -21,7 +21,9 @@ DEADLINE_S = 20.0
 
 
 def wait_until_gone(pids: list[int]) -> None:
-    gone, alive = psutil.wait_procs([psutil.Process(p) for p in pids if psutil.pid_exists(p)], DEADLINE_S)
+    _, alive = psutil.wait_procs(
+        [psutil.Process(p) for p in pids if psutil.pid_exists(p)], DEADLINE_S
+    )
     assert not alive, f"still running: {alive}"
 
 
@@ -41,7 +43,9 @@ def forked_child() -> int:
 
 
 def test_children_of_ranks_are_gone_when_launch_returns() -> None:
-    pids = [pid for result in sandbox.launch(spawn_children, world_size=2).results for pid in result]
+    pids = [
+        pid for result in sandbox.launch(spawn_children, world_size=2).results for pid in result
+    ]
     pids += sandbox.launch(forked_child, world_size=2).results
     assert not [pid for pid in pids if psutil.pid_exists(pid)]
 

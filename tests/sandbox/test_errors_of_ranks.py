@@ -28,7 +28,11 @@ def test_the_culprit_comes_first_with_its_line_and_the_others_in_one_line_each()
     line = fail_on.__code__.co_firstlineno + 2
     assert first == "rank 2 raised ValueError: 3 rows are left over"
     assert site.endswith(f"test_errors_of_ranks.py, line {line}")
-    assert (error.rank, error.exc_type, error.exc_message) == (2, "ValueError", "3 rows are left over")
+    assert (error.rank, error.exc_type, error.exc_message) == (
+        2,
+        "ValueError",
+        "3 rows are left over",
+    )
     assert error.site == f"{__file__}:{line}"
     assert "raise ValueError" in error.traceback_text
     assert str(error).count("Traceback") == 1
@@ -78,7 +82,9 @@ def test_os_exit_is_a_death_with_its_code(status: int) -> None:
 
     with pytest.raises(sandbox.RankDiedError) as caught:
         sandbox.launch(leave, world_size=3)
-    assert str(caught.value).startswith(f"rank 1 exited with code {status} before the call was over.")
+    assert str(caught.value).startswith(
+        f"rank 1 exited with code {status} before the call was over."
+    )
     assert caught.value.rank == 1
 
 

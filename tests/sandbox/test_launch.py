@@ -16,7 +16,13 @@ import sandbox
 
 
 def report_identity() -> tuple[int, int, int, str, str]:
-    return dist.get_rank(), dist.get_world_size(), os.getpid(), os.environ["LOCAL_RANK"], os.getcwd()
+    return (
+        dist.get_rank(),
+        dist.get_world_size(),
+        os.getpid(),
+        os.environ["LOCAL_RANK"],
+        os.getcwd(),
+    )
 
 
 @pytest.mark.parametrize("world_size", [1, 2, 3, 4])
@@ -36,7 +42,9 @@ def sum_ranks() -> torch.Tensor:
 
 
 def test_ranks_reach_each_other() -> None:
-    assert [result.item() for result in sandbox.launch(sum_ranks, world_size=4).results] == [6.0] * 4
+    assert [result.item() for result in sandbox.launch(sum_ranks, world_size=4).results] == [
+        6.0
+    ] * 4
 
 
 def test_arguments_and_what_a_function_closes_over_travel_by_value() -> None:
@@ -107,7 +115,9 @@ def test_importing_the_package_imports_no_torch() -> None:
 def test_a_world_size_that_cannot_be_is_named_with_what_was_expected(world_size: object) -> None:
     with pytest.raises(sandbox.LaunchError) as caught:
         sandbox.launch(sum_ranks, world_size=world_size)
-    assert str(caught.value) == f"world_size is {world_size!r}, expected a whole number from 1 to 256."
+    assert (
+        str(caught.value) == f"world_size is {world_size!r}, expected a whole number from 1 to 256."
+    )
 
 
 @pytest.mark.parametrize("timeout_s", [0, -3.0, float("inf"), float("nan"), "30"])

@@ -85,7 +85,9 @@ def test_trace_lists_the_collectives(shell, capsys) -> None:
 
 def test_an_error_names_the_cell_and_the_line_as_the_learner_sees_it(shell) -> None:
     run(shell, "%%ranks 2\nx = 1")
-    with pytest.raises(Exception, match=r"rank 1 raised ValueError: no(?s:.*)cell In\[\d+\], line 4"):
+    with pytest.raises(
+        Exception, match=r"rank 1 raised ValueError: no(?s:.*)cell In\[\d+\], line 4"
+    ):
         run(shell, "%%ranks\n# line 2\nif rank == 1:\n    raise ValueError('no')")
 
 

@@ -13,7 +13,9 @@ import sandbox
 from sandbox.output import Output
 
 
-def test_identical_lines_are_merged_and_others_keep_their_rank(capfd: pytest.CaptureFixture) -> None:
+def test_identical_lines_are_merged_and_others_keep_their_rank(
+    capfd: pytest.CaptureFixture,
+) -> None:
     def speak() -> None:
         print("hello")
         print(f"I am {dist.get_rank()}")

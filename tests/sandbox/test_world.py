@@ -87,7 +87,10 @@ def test_a_dead_rank_is_replaced_and_its_loss_is_said() -> None:
 
     with sandbox.World(2) as world:
         world.run(count_calls)
-        with pytest.raises(sandbox.RankDiedError, match=r"(?s)rank 1 exited with code 7.*without its variables: rank 1"):
+        with pytest.raises(
+            sandbox.RankDiedError,
+            match=r"(?s)rank 1 exited with code 7.*without its variables: rank 1",
+        ):
             world.run(die_on_rank_1)
         assert world.run(count_calls).results == [2, 1]
         assert world.run(sum_ranks).results == [1.0, 1.0]
@@ -165,7 +168,9 @@ def test_resize_keeps_the_first_ranks_and_forms_a_new_group(size: int) -> None:
         pids = world.run(os.getpid).results
         world.resize(size)
         assert world.run(os.getpid).results[:3] == pids[:size]
-        assert world.run(count_calls).results == [2, 2, 2, 1, 1][:1] * min(size, 3) + [1] * (size - 3)
+        assert world.run(count_calls).results == [2, 2, 2, 1, 1][:1] * min(size, 3) + [1] * (
+            size - 3
+        )
         assert world.run(sum_ranks).results == [size * (size - 1) / 2] * size
     assert not any(psutil.pid_exists(pid) for pid in pids)
 
@@ -178,8 +183,9 @@ def test_resize_before_the_first_call() -> None:
 
 def test_variables_bound_to_old_groups_are_named() -> None:
     def make_sharded() -> None:
-        import __main__
         from torch.distributed.fsdp import fully_shard
+
+        import __main__
 
         __main__.model = fully_shard(torch.nn.Linear(4, 4))
         __main__.plain = torch.nn.Linear(2, 2)

@@ -2,7 +2,9 @@
 # # A tiny exercise
 
 # %% nbgrader={"grade": false, "grade_id": "setup", "locked": true, "schema_version": 3, "solution": false, "task": false}
+# ruff: noqa: E501 (nbgrader reads its metadata from one line)
 import dummy_checks
+
 
 # %% nbgrader={"grade": false, "grade_id": "double", "locked": false, "schema_version": 3, "solution": true, "task": false}
 def double(x):
@@ -11,8 +13,10 @@ def double(x):
     return 2 * x
     ### END SOLUTION
 
+
 # %% nbgrader={"grade": true, "grade_id": "check_double", "locked": true, "points": 50, "schema_version": 3, "solution": false, "task": false}
 dummy_checks.check_double(double)
+
 
 # %% nbgrader={"grade": false, "grade_id": "negate", "locked": false, "schema_version": 3, "solution": true, "task": false}
 def negate(x):
@@ -21,11 +25,13 @@ def negate(x):
     return -x
     ### END SOLUTION
 
+
 # %% nbgrader={"grade": true, "grade_id": "check_negate", "locked": true, "points": 30, "schema_version": 3, "solution": false, "task": false}
 dummy_checks.check_negate(negate)
 ### BEGIN HIDDEN TESTS
 assert negate(1234567) == -1234567
 ### END HIDDEN TESTS
+
 
 # %% nbgrader={"grade": false, "grade_id": "add", "locked": false, "schema_version": 3, "solution": true, "task": false}
 def add(x, y):
@@ -33,6 +39,7 @@ def add(x, y):
     ### BEGIN SOLUTION
     return x + y
     ### END SOLUTION
+
 
 # %% nbgrader={"grade": true, "grade_id": "check_add", "locked": true, "points": 20, "schema_version": 3, "solution": false, "task": false}
 dummy_checks.check_add(add)

@@ -2,7 +2,6 @@
 
 import copy
 import os
-import subprocess
 
 import pytest
 
@@ -27,6 +26,10 @@ PASSES_ANOTHER_CHECK = """
 dummy_checks.check_add = lambda add: dummy_checks.check_double(lambda x: 2 * x)
 add = None
 """
+PATCHES_THE_JUDGE = """
+import grader.record
+dummy_checks.judge = lambda name, is_right: grader.record.passed(name)
+"""
 STRIPS_CALLS = """
 import ast
 class Strip(ast.NodeTransformer):
@@ -41,6 +44,7 @@ MENTIONS_REGIONS = """
 def add(x, y):
     return x + y  # \ud800
 """
+UNREADABLE = {"cut_off": '{"cells": [', "empty": "", "list": "[]", "old": '{"nbformat": 3}'}
 FORGES_CHECKS = "def check_double(f):\n    pass\ncheck_negate = check_add = check_double"
 
 
@@ -98,10 +102,12 @@ def course(new_dummy_course):
     for change in (tampered, tagged, reordered, without_metadata, copied_answer, odd_values):
         course.hand_in(change.__name__, change(course))
     course.hand_in(
-        "tricks", course.answers(double=PRINTS_A_VERDICT, negate=REPLACES_CHECK, add=PASSES_ANOTHER_CHECK)
+        "tricks",
+        course.answers(double=PRINTS_A_VERDICT, negate=REPLACES_CHECK, add=PASSES_ANOTHER_CHECK),
     )
+    course.hand_in("patching", course.answers(**WRONG | {"double": PATCHES_THE_JUDGE}))
     course.hand_in("stripping", course.answers(**WRONG | {"double": STRIPS_CALLS}))
-    for student, text in {"cut_off": '{"cells": [', "empty": "", "list": "[]", "old": '{"nbformat": 3}'}.items():
+    for student, text in UNREADABLE.items():
         course.submit(student, text)
     linked = course.submit("linked", "") / "dummy.ipynb"
     linked.unlink()
@@ -129,6 +135,7 @@ def course(new_dummy_course):
         "copied_answer": ALL,
         "odd_values": ALL,
         "tricks": NONE,
+        "patching": NONE,
         "stripping": NONE,
         "forger": NONE,
         "odd_files": ALL,
@@ -160,7 +167,8 @@ def test_unreadable_notebook_gets_0_and_a_reason(course, student, reason):
 def test_tricks_are_told_from_wrong_answers(course):
     ends = course.ends("tricks")
     assert ends["check_double"][0] is Outcome.FAILED
-    assert ends["check_negate"][0] is ends["check_add"][0] is Outcome.NO_VERDICT
+    assert ends["check_negate"][0] is Outcome.FAILED  # by the real check, imported anew
+    assert course.ends("stripping")["check_add"][0] is Outcome.NO_VERDICT
 
 
 def test_feedback_keeps_hidden_tests_to_itself(course):
@@ -187,7 +195,8 @@ def test_grading_that_fails_leaves_no_earlier_score(course):
 def test_time_for_the_whole_notebook_is_bounded(course):
     sleeps = "import time\ntime.sleep(2)"
     course.hand_in("slow", course.answers(double=sleeps))
-    assert course.nbgrader("autograde", "--student=slow", "--RobustExecute.submission_timeout=1").returncode == 0
+    options = ("--student=slow", "--RobustExecute.submission_timeout=1")
+    assert course.nbgrader("autograde", *options).returncode == 0
     assert course.scores("slow") == NONE
     outcome, reason = course.ends("slow")["check_add"]
     assert outcome is Outcome.NOT_RUN

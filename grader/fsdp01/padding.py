@@ -1,0 +1,59 @@
+"""Step 9: the elements that a gather of one parameter moves, padding included."""
+
+from collections.abc import Callable, Sequence
+
+from grader.check import Check
+from grader.mistakes import Mistake
+from grader.shards import padded_numel as true_padded_numel
+from grader.verdict import Failure
+
+PaddedNumel = Callable[[Sequence[int], int], int]
+
+SHAPES = ((12, 4), (5, 24), (24,), (13, 3, 2), (2, 7), (1,))
+WORLD_SIZES = (1, 2, 3, 4)
+CASES = [(shape, world_size) for shape in SHAPES for world_size in WORLD_SIZES]
+
+
+def check_padded_numel(padded_numel: PaddedNumel) -> None:
+    """Judge `padded_numel(shape, world_size) -> int`."""
+    proof = f"right for {len(CASES)} shapes and world sizes"
+    with Check("padded_numel", proof, padded_numel) as check:
+        check.judge(judge(check.launch(observe, padded_numel, world_size=1).results[0]))
+
+
+def observe(padded_numel: PaddedNumel) -> list[float | str]:
+    """Return the answer for every case; what is no number as the name of its type."""
+    answers = [padded_numel(*case) for case in CASES]
+    return [
+        float(answer) if isinstance(answer, int | float) else type(answer).__name__
+        for answer in answers
+    ]
+
+
+def judge(answers: Sequence[float | str]) -> Failure | None:
+    """Compare with the rows rounded up; name the usual ways of getting it wrong."""
+    expected = [true_padded_numel(*case) for case in CASES]
+    wrong = [case for case in range(len(CASES)) if answers[case] != expected[case]]
+    if not wrong:
+        return None
+    first = wrong[0]
+    shape, world_size = CASES[first]
+    return Failure(
+        mistake=_name_mistake(answers),
+        expected=f"{expected[first]}",
+        came=f"{answers[first]}",
+        where=f"shape {shape} on {world_size} ranks",
+    )
+
+
+def _name_mistake(answers: Sequence[float | str]) -> Mistake:
+    if any(isinstance(answer, str) for answer in answers):
+        return Mistake.WRONG_RESULT
+    plain = [true_padded_numel(shape, 1) for shape, _ in CASES]
+    if list(answers) == plain:
+        return Mistake.PADDING_FORGOTTEN
+    flat = [
+        -(-numel // world_size) * world_size
+        for numel, (_, world_size) in zip(plain, CASES, strict=True)
+    ]
+    return Mistake.FLAT_PADDING if list(answers) == flat else Mistake.ESTIMATE_WRONG

@@ -1,0 +1,114 @@
+"""Run a trainer for real: `fit()` on a Ray of its own, in a process that ends with this one."""
+
+import json
+import os
+import shutil
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import IO, Any
+
+import cloudpickle
+
+from grader.ray_driver import end_tree
+from grader.verdict import show
+from sandbox.progress import waiting
+
+EXPECTED_S = 30.0
+TIMEOUT_S = 180.0
+TICK_S = 0.2
+MAX_LOG_LINES = 30
+
+
+class RayFitError(RuntimeError):
+    """Raised when the real run did not end well; its text is the end of Ray's own output."""
+
+    def _render_traceback_(self) -> list[str]:
+        return [f"RayFitError: {self}"]
+
+
+@dataclass(frozen=True)
+class Fit:
+    """What a real run reported last, and the files of its last checkpoint."""
+
+    metrics: dict[str, Any]
+    checkpoint_files: list[str]
+    duration_s: float
+
+
+def fit(
+    make_trainer: Callable[[int, str], Any], num_workers: int, keep_checkpoint: Path | None = None
+) -> Fit:
+    """Call `make_trainer(num_workers, path).fit()` in a child process, with a Ray of its own.
+
+    The last checkpoint is copied to `keep_checkpoint`; nothing else is left behind.
+    """
+    start_s = time.monotonic()
+    directory = Path(tempfile.mkdtemp(prefix="slr-"))  # short: Ray puts sockets below it
+    try:
+        (directory / "call.pkl").write_bytes(cloudpickle.dumps((make_trainer, num_workers)))
+        result = _drive(directory)
+        checkpoint = Path(result["checkpoint"] or directory / "none")
+        files = sorted(str(path.relative_to(checkpoint)) for path in checkpoint.rglob("*"))
+        if keep_checkpoint is not None and checkpoint.exists():
+            shutil.copytree(checkpoint, keep_checkpoint)
+        return Fit(result["metrics"] or {}, files, time.monotonic() - start_s)
+    finally:
+        shutil.rmtree(directory, ignore_errors=True)
+
+
+def _drive(directory: Path) -> dict[str, Any]:
+    """Run the driver to its end; return what it wrote. Its output goes to a file."""
+    result_fd, driver_fd = os.pipe()
+    environment = {**os.environ, "OMP_NUM_THREADS": "1", "RAY_USAGE_STATS_ENABLED": "0"}
+    with (directory / "log.txt").open("w+") as log, os.fdopen(result_fd) as results:
+        driver = subprocess.Popen(
+            [sys.executable, "-m", "grader.ray_driver", str(directory), str(driver_fd)],
+            stdin=subprocess.PIPE,
+            stdout=log,
+            stderr=subprocess.STDOUT,
+            pass_fds=(driver_fd,),
+            start_new_session=True,
+            env=environment,
+        )
+        os.close(driver_fd)
+        try:
+            _wait(driver)
+        finally:
+            end_tree(driver.pid)
+            driver.communicate()
+        text = results.read()
+        if not text:
+            raise RayFitError(_tail(log))
+        result: dict[str, Any] = json.loads(text)
+        return result
+
+
+def _wait(driver: subprocess.Popen[bytes]) -> None:
+    """Wait for the driver with a progress bar, at most TIMEOUT_S."""
+    end_s = time.monotonic() + TIMEOUT_S
+    with waiting("Ray starts two workers and trains", EXPECTED_S) as tick:
+        while driver.poll() is None and time.monotonic() < end_s:
+            tick()
+            time.sleep(TICK_S)
+
+
+def _tail(log: IO[str]) -> str:
+    log.seek(0)
+    lines = log.read().splitlines()[-MAX_LOG_LINES:]
+    return "\n".join(["the run did not end well. The end of its output:", *lines])
+
+
+def fit_and_tell(make_trainer: Callable[[int, str], Any], num_workers: int = 2) -> None:
+    """Fit and print what came of it; while nbgrader grades, do nothing."""
+    if "NBGRADER_EXECUTION" in os.environ:
+        show("Not run while grading: no points depend on it.")
+        return
+    done = fit(make_trainer, num_workers)
+    numbers = ", ".join(f"{key} {value:.4g}" for key, value in sorted(done.metrics.items()))
+    show(f"{num_workers} Ray workers trained: {numbers}")
+    show(f"checkpoint: {', '.join(done.checkpoint_files)}")

@@ -1,0 +1,195 @@
+"""The observed process group: hands every operation to gloo or NCCL, and records it."""
+
+from __future__ import annotations
+
+import sys
+import threading
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+from datetime import timedelta
+from types import FrameType
+from typing import Any
+
+import torch
+import torch.distributed as dist
+from torch.distributed import distributed_c10d as c10d
+
+from sandbox import describe_call
+from sandbox.describe_call import METHODS, Members, Values
+from sandbox.ledger import Op
+from sandbox.observed_work import ObservedWork, run_elsewhere, wait_on_record
+from sandbox.record import Call
+from sandbox.recorder import IMPATIENT_S, Lane, Published, Recorder
+
+_POINT_TO_POINT = (Op.SEND.value, Op.RECV.value)
+# Handles of these do not say that they are complete before somebody has waited: gloo's send, recv,
+# and its reduce_scatter, which is an all_reduce and a copy inside.
+_CANNOT_POLL = (*_POINT_TO_POINT, Op.REDUCE_SCATTER.value)
+_BLOCKING_CALLERS = (c10d.send.__wrapped__.__code__, c10d.recv.__wrapped__.__code__)
+
+
+@dataclass
+class Birth:
+    """What is known of a group before torch constructs it, and then the event of its creation."""
+
+    recorder: Recorder
+    gid: str
+    ranks: tuple[int, ...]
+    op: Op
+    patience_s: float
+    event: Published | None = None
+
+
+class _Births(threading.local):
+    current: Birth | None = None
+
+
+births = _Births()
+
+
+class _GroupType(type(dist.ProcessGroup)):  # type: ignore[misc]
+    """Stands in for ProcessGroup in torch's own module: what is constructed there is observed."""
+
+    def __call__(cls, store: dist.Store, rank: int, size: int) -> Any:
+        if births.current is None:
+            return dist.ProcessGroup(store, rank, size)
+        return super().__call__(births.current, store, rank, size)
+
+    def __instancecheck__(cls, instance: Any) -> bool:
+        return isinstance(instance, dist.ProcessGroup)
+
+
+class ObservedGroup(dist.ProcessGroup, metaclass=_GroupType):
+    """A process group whose operations are on record; in everything else it is torch's.
+
+    Operations run on an inner group with the same backends. (C++ would call this class's methods
+    again, were they to call their parent's.)
+    """
+
+    def __init__(self, birth: Birth, store: dist.Store, rank: int, size: int) -> None:
+        super().__init__(rank, size)
+        self._inner = dist.ProcessGroup(store, rank, size)
+        self._recorder = birth.recorder
+        self._members = Members(birth.ranks, birth.recorder.rank)
+        self._patience_s = birth.patience_s
+        self._backends: dict[str, Any] = {}  # by kind of device
+        self._lane = Lane(birth.gid, birth.ranks)
+        self._other_lanes: dict[str, Lane] = {}
+        self._block: list[Call] | None = None
+        self._recorder.announce(self._lane)
+        birth.event = self._recorder.issue(
+            self._lane,
+            describe_call.without_tensor(birth.op),
+            sys._getframe(),
+            waits=birth.patience_s >= IMPATIENT_S,
+        )
+
+    # -- what the inner group has to know as well -----------------------------------------------
+
+    def _register_backend(self, device: torch.device, backend_type: Any, backend: Any) -> None:
+        self._backends[device.type] = backend_type
+        super()._register_backend(device, backend_type, backend)
+        self._inner._register_backend(device, backend_type, backend)
+
+    def _set_default_backend(self, backend_type: Any) -> None:
+        super()._set_default_backend(backend_type)
+        self._inner._set_default_backend(backend_type)
+
+    def set_timeout(self, timeout: timedelta) -> None:
+        self._patience_s = timeout.total_seconds()
+        super().set_timeout(timeout)
+
+    def get_group_store(self) -> dist.Store:
+        return self._inner.get_group_store()
+
+    def split_group(self, *args: Any, **kwargs: Any) -> Any:
+        return self._inner.split_group(*args, **kwargs)
+
+    # -- operations; those of METHODS are added below ---------------------------------------------
+
+    def monitored_barrier(self, timeout: timedelta, wait_all_ranks: bool = False) -> None:
+        call = describe_call.without_tensor(Op.MONITORED_BARRIER)
+        patience_s = timeout.total_seconds()
+        waits = patience_s >= IMPATIENT_S
+        event = self._recorder.issue(self._lane, call, sys._getframe(), waits=waits)
+        pass_it = lambda: self._inner.monitored_barrier(timeout, wait_all_ranks)  # noqa: E731
+        wait_on_record(event, patience_s, lambda note: run_elsewhere(pass_it, note))
+
+    def _start_coalescing(self, device: torch.device) -> None:
+        self._inner._start_coalescing(device)
+        self._block = []
+
+    def _end_coalescing(self, device: torch.device) -> dist.Work:
+        calls, self._block = self._block or [], None
+        start_s = time.monotonic()
+        work = self._inner._end_coalescing(device)
+        if not calls:
+            return work
+        return self._observe(work, describe_call.merge(calls), (), start_s, sys._getframe())
+
+    def _operate(
+        self, name: str, args: Values, kwargs: dict[str, Any], frame: FrameType
+    ) -> dist.Work:
+        values = (*args, *kwargs.values()) if kwargs else args
+        call = METHODS[name](values, self._members)
+        start_s = time.monotonic()
+        work = getattr(self._inner, name)(*args, **kwargs)
+        if self._block is not None:
+            self._block.append(call)
+            return work
+        return self._observe(work, call, values, start_s, frame)
+
+    def _observe(
+        self, work: dist.Work, call: Call, values: Values, start_s: float, frame: FrameType
+    ) -> ObservedWork:
+        """Publish an accepted call, before anybody can wait for it."""
+        lane, blocks = self._place(values)
+        is_async, timeout_s = describe_call.get_options(values)
+        patience_s = timeout_s or self._patience_s
+        in_order = call.op not in _POINT_TO_POINT
+        event = self._recorder.issue(
+            lane,
+            call,
+            frame,
+            in_order=in_order,
+            is_async=is_async if in_order else not _is_blocking(frame),
+            waits=blocks and not is_async and patience_s >= IMPATIENT_S,
+            time_s=start_s,
+        )
+        can_poll = call.op not in _CANNOT_POLL
+        if is_async and can_poll and blocks:
+            work.get_future().add_done_callback(lambda _: event.complete())
+        return ObservedWork(work, event, patience_s=patience_s, can_poll=can_poll, blocks=blocks)
+
+    def _place(self, values: Values) -> tuple[Lane, bool]:
+        """Return the order to which a call belongs, and whether waiting for it blocks the thread."""
+        backends = set(self._backends.values())
+        device = describe_call.get_device_type(values) if len(backends) > 1 else None
+        backend = self._backends[device] if device else next(iter(backends))
+        blocks = backend == dist.ProcessGroup.BackendType.GLOO
+        if device is None or device == "cpu":
+            return self._lane, blocks
+        if device not in self._other_lanes:
+            lane = Lane(f"{self._lane.gid}/{device}", self._lane.ranks)
+            lane.next_seq = 1
+            self._recorder.announce(lane)
+            self._other_lanes[device] = lane
+        return self._other_lanes[device], blocks
+
+
+def _is_blocking(frame: FrameType) -> bool:
+    """Whether torch's send or recv is two frames up, and not isend or irecv directly."""
+    caller = frame.f_back and frame.f_back.f_back
+    return caller is not None and caller.f_code in _BLOCKING_CALLERS
+
+
+def _observed(name: str) -> Callable[..., dist.Work]:
+    def operation(self: ObservedGroup, *args: Any, **kwargs: Any) -> dist.Work:
+        return self._operate(name, args, kwargs, sys._getframe())
+
+    return operation
+
+
+for _name in METHODS:
+    setattr(ObservedGroup, _name, _observed(_name))

@@ -1,0 +1,179 @@
+"""The handle of an operation in flight: waits so that Ctrl-C gets through, and records the end."""
+
+from __future__ import annotations
+
+import _thread
+import sys
+import time
+from collections.abc import Callable
+from datetime import timedelta
+from typing import Any
+
+import torch
+import torch.distributed as dist
+from torch import Tensor
+from torch.autograd.graph import _engine_run_backward
+from torch.autograd.variable import Variable
+
+from sandbox.recorder import IMPATIENT_S, Published
+
+# How long a wait may keep Python from seeing a signal; also how often threads are looked at again.
+TICK = timedelta(milliseconds=20)
+NO_TIMEOUT = timedelta(0)  # torch's own default of Work.wait
+
+
+class ObservedWork(dist.Work):
+    """A backend's Work, with its waits and its completion on record."""
+
+    def __init__(
+        self, inner: dist.Work, event: Published, *, patience_s: float, can_poll: bool, blocks: bool
+    ) -> None:
+        super().__init__()
+        self._inner = inner
+        self._event = event
+        self._patience_s = patience_s  # the backend's own timeout
+        self._can_poll = can_poll
+        self._blocks = blocks  # False where wait() only orders streams
+
+    def wait(self, timeout: timedelta = NO_TIMEOUT) -> bool:
+        if not self._blocks:
+            done = self._inner.wait(timeout)
+            self._event.end()
+            return done
+        if self._can_poll and self._inner.is_completed():
+            done = self._inner.wait()
+            self._event.end()
+            return done
+        patience_s = timeout.total_seconds() or self._patience_s
+        block = self._poll if self._can_poll else self._wait_elsewhere
+        return wait_on_record(self._event, patience_s, lambda note: block(timeout, note))
+
+    def _poll(self, timeout: timedelta, note: Callable[[], None]) -> bool:
+        """Wait in short steps: gloo's collectives survive a wait that runs out of time."""
+        deadline_s = time.monotonic() + timeout.total_seconds() if timeout else None
+        while True:
+            try:
+                return self._inner.wait(TICK)
+            except RuntimeError:
+                if self._inner.is_completed():
+                    return self._inner.wait()  # done just now, or its own error
+                if deadline_s is not None and time.monotonic() >= deadline_s:
+                    raise
+            note()
+
+    def _wait_elsewhere(self, timeout: timedelta, note: Callable[[], None]) -> bool:
+        """Wait in another thread: is_completed() of these stays False until somebody has waited,
+        and a wait that runs out of time would close gloo's connections."""
+        return run_elsewhere(lambda: self._inner.wait(timeout), note)
+
+    def get_future(self) -> torch.futures.Future:
+        if sys._getframe(1).f_code is _engine_run_backward.__code__:
+            EndOfBackward.wait_for(self)
+        return self._inner.get_future()
+
+    def is_completed(self) -> bool:
+        return self._inner.is_completed()
+
+    def is_success(self) -> bool:
+        return self._inner.is_success()
+
+    def exception(self) -> Any:
+        return self._inner.exception()
+
+    def result(self) -> list[Tensor]:
+        return self._inner.result()
+
+    def synchronize(self) -> None:
+        self._inner.synchronize()
+
+    def block_current_stream(self) -> None:
+        self._inner.block_current_stream()
+
+    def source_rank(self) -> int:
+        return self._inner.source_rank()
+
+    def _source_rank(self) -> int:
+        return self._inner._source_rank()
+
+    def get_future_result(self) -> torch.futures.Future:
+        return self._inner.get_future_result()
+
+    def _get_duration(self) -> float:
+        return self._inner._get_duration()
+
+    def _get_op_type(self) -> Any:
+        return self._inner._get_op_type()
+
+
+def wait_on_record(
+    event: Published, patience_s: float, block: Callable[[Callable[[], None]], Any]
+) -> Any:
+    """Return what `block` returns, with the wait and its end published.
+
+    `block` calls the function it is given every now and then, to have the wait looked at again.
+    """
+    note = event.wait if patience_s >= IMPATIENT_S else _nothing
+    note()
+    try:
+        result = block(note)
+    except BaseException:
+        event.leave()
+        raise
+    event.end()
+    return result
+
+
+def _nothing() -> None:
+    pass
+
+
+def run_elsewhere(function: Callable[[], Any], note: Callable[[], None]) -> Any:
+    """Return `function()`, called in a thread of its own, so that this one can be interrupted.
+
+    The thread is not one of `threading`'s: nobody waits for it, should it be stuck for good.
+    """
+    outcome: list[Any] = []
+    done = _thread.allocate_lock()
+    done.acquire()
+
+    def call() -> None:
+        try:
+            outcome.extend((function(), None))
+        except BaseException as error:
+            outcome.extend((None, error))
+        finally:
+            done.release()
+
+    _thread.start_new_thread(call, ())
+    while not done.acquire(timeout=TICK.total_seconds()):
+        note()
+    result, error = outcome
+    if error is not None:
+        raise error
+    return result
+
+
+class EndOfBackward:
+    """Waits, at the end of a backward pass, for what C++ waits for there, where no signal gets in.
+
+    DDP's reducer takes the future of each bucket's all_reduce during backward, and waits for them
+    in a callback that it queues with its last bucket. Ours is queued with the first, so it runs
+    before, and leaves nothing to wait for.
+    """
+
+    _works: dict[int, list[ObservedWork]] = {}  # by autograd's number of the backward pass
+
+    @classmethod
+    def wait_for(cls, work: ObservedWork) -> None:
+        """Have the backward pass that runs now end with `work.wait()`."""
+        number = torch._C._current_graph_task_id()
+        if number not in cls._works:
+            cls._works.clear()  # what an earlier pass that raised has left
+            cls._works[number] = []
+            Variable._execution_engine.queue_callback(lambda: cls._wait(number))
+        cls._works[number].append(work)
+
+    @classmethod
+    def _wait(cls, number: int) -> None:
+        for work in cls._works.pop(number, ()):
+            work.wait()

@@ -1,0 +1,56 @@
+"""What a rank publishes about its collectives: plain tuples, read in another process.
+
+    ("group", gid, ranks)                                       a group exists, or begins to
+    ("issue", number, gid, seq, is_async, Call, site, time_s, Waiting or None)
+    ("wait", number, gid, seq, Waiting)                         a thread blocks, or still does
+    ("end", number, time_s, thread)                             completed; time_s None: given up
+
+`number` counts the events of a rank; `seq` counts those of a group, None outside its order (send
+and recv). A rank publishes an issue once the backend has accepted the call, and before it blocks:
+so whatever a rank has not published, it has not done while all its threads wait.
+Times are time.monotonic(), which the processes of one machine share.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+# Longer lists of sizes are left out, and then not compared: a record must stay below 4096 bytes.
+MAX_SIZES = 200
+
+Sizes = int | tuple[int, ...] | None  # one for all members, one each, or nothing to compare
+
+
+class Call(NamedTuple):
+    """One call as issued, in numbers that other processes can compare."""
+
+    op: str  # a value of ledger.Op
+    shape: tuple[int, ...]
+    numel: int  # of the whole tensor that the call is about
+    dtype: str
+    itemsize: int
+    reduce_op: str | None = None
+    root: int | None = None  # a global rank; of send and recv, the other one
+    gives: Sizes = None  # elements for each member of the group
+    takes: Sizes = None  # elements from each member
+    tag: int | None = None
+
+
+class Waiting(NamedTuple):
+    """A blocked thread, and the other threads of its rank that may still do something."""
+
+    thread: int
+    others: tuple[int, ...] = ()
+
+
+class Issue(NamedTuple):
+    """The "issue" record, taken apart."""
+
+    number: int
+    gid: str
+    seq: int | None
+    is_async: bool
+    call: Call
+    site: str | None
+    time_s: float
+    waiting: Waiting | None

@@ -1,0 +1,111 @@
+"""The rank's side of the ledger: numbers its events and publishes them before the rank blocks."""
+
+from __future__ import annotations
+
+import itertools
+import threading
+import time
+from collections.abc import Callable
+from types import FrameType
+
+from sandbox import callsite
+from sandbox.record import Call
+from sandbox.threads import Siblings
+
+# A wait that gives up sooner was meant to, so it is no sign of a deadlock: its program goes on.
+IMPATIENT_S = 300.0
+
+
+class Lane:
+    """One order of collectives: a group, on one kind of device."""
+
+    def __init__(self, gid: str, ranks: tuple[int, ...]) -> None:
+        self.gid = gid
+        self.ranks = ranks
+        self.next_seq = 0  # the creation of the group; collectives count from 1
+
+
+class Recorder:
+    """Publishes what this rank issues, waits for and completes."""
+
+    def __init__(self, rank: int, publish: Callable[[tuple], None]) -> None:
+        self.rank = rank
+        self.publish = publish
+        self._numbers = itertools.count()
+        self._siblings = threading.local()
+
+    def announce(self, lane: Lane) -> None:
+        """Publish that a group exists, or that its creation begins."""
+        self.publish(("group", lane.gid, lane.ranks))
+
+    def issue(
+        self,
+        lane: Lane,
+        call: Call,
+        frame: FrameType,
+        *,
+        in_order: bool = True,
+        is_async: bool = False,
+        waits: bool = False,
+        time_s: float | None = None,
+    ) -> Published:
+        """Publish one call that the backend has accepted; `waits`: this thread blocks in it now."""
+        seq = None
+        if in_order:
+            seq, lane.next_seq = lane.next_seq, lane.next_seq + 1
+        event = Published(self, next(self._numbers), lane.gid, seq)
+        waiting = event.begin_wait() if waits else None
+        start_s = time.monotonic() if time_s is None else time_s
+        site = callsite.find(frame)
+        self.publish(
+            ("issue", event.number, lane.gid, seq, is_async, tuple(call), site, start_s, waiting)
+        )
+        return event
+
+    def siblings(self) -> Siblings:
+        """Return what the calling thread last saw of the others."""
+        if not hasattr(self._siblings, "seen"):
+            self._siblings.seen = Siblings()
+        return self._siblings.seen
+
+
+class Published:
+    """One event of this rank that the monitor knows about."""
+
+    def __init__(self, recorder: Recorder, number: int, gid: str, seq: int | None) -> None:
+        self._recorder = recorder
+        self.number = number
+        self.gid = gid
+        self.seq = seq
+        self._waiting: tuple[int, tuple[int, ...]] | None = None
+        self._has_ended = False
+
+    def begin_wait(self) -> tuple[int, tuple[int, ...]]:
+        """Note that the calling thread blocks in this event, and return the plain record of it."""
+        others = self._recorder.siblings().running()
+        self._waiting = (threading.get_ident(), others)
+        return self._waiting
+
+    def wait(self) -> None:
+        """Publish that the calling thread blocks in this event, if that is news."""
+        before = self._waiting
+        waiting = self.begin_wait()
+        if waiting != before:
+            self._recorder.publish(("wait", self.number, self.gid, self.seq, waiting))
+
+    def end(self) -> None:
+        """Publish the completion, if it is not known, or that the calling thread waits no longer."""
+        if self._waiting is not None or not self._has_ended:
+            self.complete()
+            self._waiting = None
+
+    def complete(self) -> None:
+        """Publish the completion. May run in a thread of the backend."""
+        self._has_ended = True
+        self._recorder.publish(("end", self.number, time.monotonic(), threading.get_ident()))
+
+    def leave(self) -> None:
+        """Publish that the calling thread gave up waiting, and the event is not complete."""
+        if self._waiting is not None:
+            self._waiting = None
+            self._recorder.publish(("end", self.number, None, threading.get_ident()))

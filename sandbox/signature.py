@@ -1,0 +1,83 @@
+"""Do the members of a group agree on a collective? A pure comparison of what each of them issued."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Hashable, Mapping
+from typing import NamedTuple
+
+from sandbox.record import Call, Sizes
+
+
+class Disagreement(NamedTuple):
+    """What members disagree on, the ranks that stand apart and the ones that they stand against."""
+
+    what: str
+    culprits: list[int]
+    theirs: Hashable
+    others: list[int]
+    usual: Hashable
+
+
+def find_disagreement(calls: Mapping[int, Call], ranks: tuple[int, ...]) -> Disagreement | None:
+    """Compare the calls of those members, of all the group's `ranks`, that have issued theirs.
+
+    They must agree on operation, dtype, reduction and root, and what one sends to another must be
+    what that one expects. Shapes may differ: (4,) and (2, 2) hold the same elements.
+    """
+    for what, read in _MUST_AGREE:
+        values = {rank: read(call) for rank, call in calls.items()}
+        if len(set(values.values())) > 1:
+            return _odd_one_out(what, values)
+    if all(type(c.gives) is int and c.gives == c.takes for c in calls.values()):
+        numels = {rank: call.gives for rank, call in calls.items()}
+        return _odd_one_out("number of elements", numels) if len(set(numels.values())) > 1 else None
+    return _compare_pairs(calls, ranks)
+
+
+_MUST_AGREE: tuple[tuple[str, Callable[[Call], Hashable]], ...] = (
+    ("operation", lambda call: call.op),
+    ("dtype", lambda call: call.dtype),
+    ("reduction", lambda call: call.reduce_op),
+    ("root", lambda call: call.root),
+)
+
+
+def _odd_one_out(what: str, values: Mapping[int, Hashable]) -> Disagreement:
+    """Tell apart the ranks whose value the fewest share; of two as frequent, not the first rank's."""
+    counts = Counter(values.values())
+    first = values[min(values)]
+    theirs = min(counts, key=lambda value: (counts[value], value == first, str(value)))
+    usual = max(counts, key=lambda value: (value != theirs, counts[value], value == first, str(value)))
+    return Disagreement(
+        what,
+        sorted(rank for rank in values if values[rank] == theirs),
+        theirs,
+        sorted(rank for rank in values if values[rank] == usual),
+        usual,
+    )
+
+
+def _compare_pairs(calls: Mapping[int, Call], ranks: tuple[int, ...]) -> Disagreement | None:
+    """Check for every pair that what i gives to j is what j takes from i."""
+    wrong = []
+    for i, giver in calls.items():
+        for j, taker in calls.items():
+            gives = _size(giver.gives, ranks.index(j))
+            takes = _size(taker.takes, ranks.index(i))
+            if gives is not None and takes is not None and gives != takes:
+                wrong.append((i, gives, j, takes))
+    if not wrong:
+        return None
+    counts = Counter(rank for i, _, j, _ in wrong for rank in {i, j})
+    culprit = max(counts, key=lambda rank: (counts[rank], rank))
+    i, gives, j, takes = min(pair for pair in wrong if culprit in (pair[0], pair[2]))
+    sends = f"{gives} elements sent to rank {j}"
+    expects = f"{takes} expected from rank {i}"
+    if culprit == i:
+        return Disagreement("sizes", [i], sends, [j], expects)
+    return Disagreement("sizes", [j], expects, [i], sends)
+
+
+def _size(sizes: Sizes, index: int) -> int | None:
+    return sizes[index] if isinstance(sizes, tuple) else sizes

@@ -1,0 +1,47 @@
+"""Collectives in words: what a learner reads about who called what, and where."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from sandbox import source
+from sandbox.failure import name_ranks
+from sandbox.ledger import Op
+from sandbox.record import Call
+
+_SOURCES = (Op.BROADCAST.value, Op.SCATTER.value, Op.RECV.value)
+_POINT_TO_POINT = (Op.SEND.value, Op.RECV.value)
+
+
+def describe_call(call: Call) -> str:
+    """Return a call in words: "all_reduce (SUM) of float32 (4, 3)"."""
+    words = [call.op]
+    if call.reduce_op:
+        words.append(f"({call.reduce_op})")
+    if call.dtype:
+        words.append(f"of {call.dtype} {call.shape}")
+    if call.root is not None:
+        words.append(f"{'from' if call.op in _SOURCES else 'to'} rank {call.root}")
+    return " ".join(words)
+
+
+def number_call(call: Call, seq: int | None, group: str) -> str:
+    """Return which one it is: "all_reduce #7 of ranks 0-3"."""
+    if seq is None:
+        return f"{call.op} between {group}"
+    if seq == 0:
+        return f"{call.op} of {group}"
+    return f"{call.op} #{seq} of {group}"
+
+
+def describe_site(site: str | None) -> str:
+    """Return " at cell In[3], line 5", or nothing where no line is known."""
+    return f" at {source.describe(site)}" if site else ""
+
+
+def list_ranks(lines: Mapping[int, str]) -> str:
+    """Return one indented line for all ranks of which the same is to be said."""
+    by_text: dict[str, list[int]] = {}
+    for rank in sorted(lines):
+        by_text.setdefault(lines[rank], []).append(rank)
+    return "".join(f"\n  {name_ranks(ranks)}: {text}" for text, ranks in by_text.items())

@@ -1,0 +1,15 @@
+"""Divided by world_size by hand; FSDP2 does it again."""
+
+CHECK = "train_step"
+CODE = "WRONG_GRADIENT"
+
+
+def train_step(model, optimizer, tokens, max_norm):
+    loss = toys.next_token_loss(model(tokens), tokens)
+    (loss / dist.get_world_size()).backward()
+    grad_norm = torch.nn.utils.clip_grad_norm_(model.parameters(), max_norm)
+    optimizer.step()
+    optimizer.zero_grad()
+    loss = loss.detach()
+    dist.all_reduce(loss, op=dist.ReduceOp.AVG)
+    return loss.item(), grad_norm.item()

@@ -1,0 +1,17 @@
+"""Clipped rightly, but the norm that is returned is that of the local shards."""
+
+CHECK = "train_step"
+CODE = "LOCAL_GRAD_NORM"
+
+
+def train_step(model, optimizer, tokens, max_norm):
+    optimizer.zero_grad()
+    loss = toys.next_token_loss(model(tokens), tokens)
+    loss.backward()
+    shards = [weight.grad.to_local() for weight in model.parameters() if weight.grad is not None]
+    norm = torch.stack([shard.square().sum() for shard in shards]).sum().sqrt().item()
+    torch.nn.utils.clip_grad_norm_(model.parameters(), max_norm)
+    optimizer.step()
+    loss = loss.detach()
+    dist.all_reduce(loss, op=dist.ReduceOp.AVG)
+    return loss.item(), norm

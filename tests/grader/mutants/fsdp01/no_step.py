@@ -1,0 +1,14 @@
+"""The optimizer never steps."""
+
+CHECK = "train_step"
+CODE = "NO_STEP"
+
+
+def train_step(model, optimizer, tokens, max_norm):
+    loss = toys.next_token_loss(model(tokens), tokens)
+    loss.backward()
+    grad_norm = torch.nn.utils.clip_grad_norm_(model.parameters(), max_norm)
+    optimizer.zero_grad()
+    loss = loss.detach()
+    dist.all_reduce(loss, op=dist.ReduceOp.AVG)
+    return loss.item(), grad_norm.item()

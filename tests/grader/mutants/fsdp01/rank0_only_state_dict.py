@@ -1,0 +1,11 @@
+"""Only rank 0 collects the state, which every rank holds a part of."""
+
+CHECK = "checkpoint"
+CODE = "RANK0_ONLY_STATE_DICT"
+
+
+def save_checkpoint(directory, model, optimizer, next_epoch):
+    if dist.get_rank() == 0:
+        model_state, optimizer_state = get_state_dict(model, optimizer)
+        state = {"model": model_state, "optimizer": optimizer_state, "next_epoch": next_epoch}
+        dcp.save(state, checkpoint_id=directory)

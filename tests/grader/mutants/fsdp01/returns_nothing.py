@@ -1,0 +1,10 @@
+"""Sharded in place, and not returned."""
+
+CHECK = "shard_model"
+CODE = "WRONG_RESULT"
+
+
+def shard_model(model, mesh):
+    for block in model.blocks:
+        fully_shard(block, mesh=mesh)
+    fully_shard(model, mesh=mesh)
