@@ -4,8 +4,6 @@ import os
 import sys
 from pathlib import Path
 
-from traitlets.config import get_config
-
 from grader.nbgrader_plugin.validation import install as install_validator
 
 CELL_TIMEOUT_S = 60  # a check ends itself after 20 s
@@ -13,7 +11,7 @@ CELL_TIMEOUT_S = 60  # a check ends itself after 20 s
 # nbgrader calls `alembic` by name, which lies beside this Python whether or not the venv is active.
 os.environ["PATH"] = f"{Path(sys.executable).parent}{os.pathsep}{os.environ.get('PATH', '')}"
 
-c = get_config()
+c = get_config()  # noqa: F821 (Jupyter puts it here)
 c.CourseDirectory.course_id = "shardlab"
 
 c.Execute.timeout = CELL_TIMEOUT_S

@@ -5,7 +5,6 @@ import os
 import shutil
 import subprocess
 import sys
-from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -50,9 +49,11 @@ class CourseDirectory:
         directory.nbgrader("generate_assignment").check_returncode()
         return directory
 
-    def nbgrader(
-        self, command: str, *options: str, env: Mapping[str, str] = {}
-    ) -> "subprocess.CompletedProcess[str]":
+    def environment(self) -> dict[str, str]:
+        """Return the environment of nbgrader's processes, and so of the kernels."""
+        return dict(os.environ)
+
+    def nbgrader(self, command: str, *options: str) -> "subprocess.CompletedProcess[str]":
         """Run an nbgrader command on the exercise; its output goes to a file, which is then read.
 
         (A process that held the other end of a pipe could keep us waiting.)
@@ -62,7 +63,7 @@ class CourseDirectory:
             done = subprocess.run(
                 [NBGRADER, command, self.exercise, *options],
                 cwd=self.root,
-                env={**os.environ, **env},
+                env=self.environment(),
                 stdin=subprocess.DEVNULL,
                 stdout=output,
                 stderr=subprocess.STDOUT,

@@ -1,4 +1,4 @@
-"""Which line of the learner's a collective comes from: a walk up the stack, cheap enough for each."""
+"""Which line of the learner's a collective comes from: a walk up the stack, cheap per call."""
 
 from __future__ import annotations
 

@@ -61,7 +61,7 @@ class Event:
     end_s: float | None = None  # None: not completed, or nobody ever waited for it
     is_async: bool = False
     shape: tuple[int, ...] = ()  # of the (first) tensor that was passed in
-    root: int | None = None  # source or destination of a rooted one; the other rank of send and recv
+    root: int | None = None  # global rank of the source or destination; the other one of send, recv
     parts: tuple[int, ...] | None = None  # elements per member of the group, where they differ
 
     @property
@@ -160,7 +160,6 @@ def ring_bytes(event: Event) -> Fraction:
         return Fraction(0)
     whole = Fraction(event.nbytes)
     own = whole * _own_part(event)
-    before_root = event.group[event.group.index(event.root) - 1] if event.root in event.group else None
     match event.op:
         case Op.ALL_REDUCE:
             return 2 * whole * (size - 1) / size
@@ -169,7 +168,7 @@ def ring_bytes(event: Event) -> Fraction:
         case Op.ALL_TO_ALL:
             return whole - own
         case Op.BROADCAST:
-            return whole if event.rank != before_root else Fraction(0)
+            return Fraction(0) if _is_last_in_chain(event) else whole
         case Op.REDUCE:
             return whole if event.rank != event.root else Fraction(0)
         case Op.GATHER:
@@ -179,6 +178,12 @@ def ring_bytes(event: Event) -> Fraction:
         case Op.SEND:
             return whole
     return Fraction(0)
+
+
+def _is_last_in_chain(event: Event) -> bool:
+    """Whether the chain of a broadcast, which starts at the root, ends at the event's rank."""
+    assert event.root is not None
+    return event.rank == event.group[event.group.index(event.root) - 1]
 
 
 def _own_part(event: Event) -> Fraction:

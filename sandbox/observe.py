@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import hashlib
 import os
 from collections import Counter
 from collections.abc import Callable, Iterator
@@ -18,6 +19,9 @@ from sandbox.ledger import Op
 from sandbox.observed_group import Birth, ObservedGroup, births
 from sandbox.recorder import Recorder
 
+SECOND_INIT_NOTE = (
+    "Note: the default group exists already; this init_process_group() changes nothing."
+)
 Publish = Callable[[tuple], None]
 
 
@@ -46,7 +50,7 @@ class Observer:
         rank = int(query.get("rank", [os.environ["RANK"]])[0])
         world_size = int(query.get("world_size", [os.environ["WORLD_SIZE"]])[0])
         self._num_meetings += 1  # init, destroy and init again must not find the old keys
-        store = dist.FileStore(self._store_path, -1)  # -1: the file's folder is the owner's to remove
+        store = dist.FileStore(self._store_path, -1)  # -1: the file is the owner's to remove
         yield dist.PrefixStore(f"meeting {self._num_meetings}", store), rank, world_size
 
     def create_group(
@@ -63,15 +67,17 @@ class Observer:
         **kwargs: Any,
     ) -> Any:
         """Call torch's `_new_process_group_helper` so that the group it constructs is observed."""
-        arguments = (group_size, group_rank, global_ranks_in_group, backend, store, group_name, *args)
+        ranks = global_ranks_in_group
+        arguments = (group_size, group_rank, ranks, backend, store, group_name, *args)
         if "fake" in backend:
             return create(*arguments, timeout=timeout, **kwargs)
         self._num_groups[group_name] += 1
+        members = tuple(ranks) or tuple(range(group_size))
         birth = Birth(
             recorder=self.recorder,
-            gid=f"{self._store_path}/{group_name}/{self._num_groups[group_name]}",
-            ranks=tuple(global_ranks_in_group) or tuple(range(group_size)),
-            op=Op.NEW_GROUP if global_ranks_in_group else Op.INIT_PROCESS_GROUP,
+            gid=_digest(self._store_path, group_name, self._num_groups[group_name], members),
+            ranks=members,
+            op=Op.NEW_GROUP if ranks else Op.INIT_PROCESS_GROUP,
             patience_s=timeout.total_seconds() if timeout else 0.0,
         )
         births.current = birth
@@ -99,21 +105,27 @@ class Observer:
         *args: Any,
         **kwargs: Any,
     ) -> None:
-        """Call torch's init_process_group; where the group exists, accept a call that matches it."""
+        """Call torch's init_process_group; if the group exists, accept a call that matches it."""
         if not dist.is_initialized():
             return init(backend, init_method, timeout, world_size, rank, *args, **kwargs)
         asked = {"backend": backend, "world_size": world_size, "rank": rank}
-        have = {"backend": dist.get_backend(), "world_size": dist.get_world_size(), "rank": dist.get_rank()}
+        have = {"backend": dist.get_backend(), "world_size": self.world_size, "rank": self.rank}
         for name, value in asked.items():
             if value not in (None, -1, have[name]):
                 raise ValueError(
-                    f"init_process_group({name}={value!r}): the default group exists already, with "
-                    f"{name}={have[name]!r}. Hint: launch(..., init_process_group=False) leaves it to you."
+                    f"init_process_group({name}={value!r}): the default group exists already, "
+                    f"with {name}={have[name]!r}. Hint: leave the call out, or launch with "
+                    "init_process_group=False."
                 )
         if not self._has_noted:
             self._has_noted = True
-            print("Note: the default group exists already; this init_process_group() changes nothing.")
+            print(SECOND_INIT_NOTE)  # noqa: T201 (to the learner, from the learner's own call)
         return None
+
+
+def _digest(*parts: object) -> str:
+    """Return a short name that members of a group find alike, each on its own."""
+    return hashlib.blake2b(repr(parts).encode(), digest_size=8).hexdigest()
 
 
 _observer: Observer | None = None
@@ -123,7 +135,7 @@ def install(*, rank: int, world_size: int, store_path: str, publish: Publish) ->
     """Observe all groups that this process will create. Once per rank, before any exists."""
     global _observer
     observer = _observer = Observer(rank, world_size, store_path, publish)
-    c10d.ProcessGroup = ObservedGroup
+    c10d.ProcessGroup = ObservedGroup  # type: ignore[misc, assignment]
     c10d._new_process_group_helper = functools.partial(
         observer.create_group, c10d._new_process_group_helper
     )

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import functools
+import inspect
 import sys
 import threading
 import time
@@ -15,8 +17,8 @@ import torch
 import torch.distributed as dist
 from torch.distributed import distributed_c10d as c10d
 
-from sandbox import describe_call
-from sandbox.describe_call import METHODS, Members, Values
+from sandbox.call_arguments import Members, Values, get_device_type, get_options
+from sandbox.describe_call import METHODS, merge, without_tensor
 from sandbox.ledger import Op
 from sandbox.observed_work import ObservedWork, run_elsewhere, wait_on_record
 from sandbox.record import Call
@@ -26,7 +28,7 @@ _POINT_TO_POINT = (Op.SEND.value, Op.RECV.value)
 # Handles of these do not say that they are complete before somebody has waited: gloo's send, recv,
 # and its reduce_scatter, which is an all_reduce and a copy inside.
 _CANNOT_POLL = (*_POINT_TO_POINT, Op.REDUCE_SCATTER.value)
-_BLOCKING_CALLERS = (c10d.send.__wrapped__.__code__, c10d.recv.__wrapped__.__code__)
+_BLOCKING_CALLERS = [inspect.unwrap(function).__code__ for function in (c10d.send, c10d.recv)]
 
 
 @dataclass
@@ -68,8 +70,8 @@ class ObservedGroup(dist.ProcessGroup, metaclass=_GroupType):
     """
 
     def __init__(self, birth: Birth, store: dist.Store, rank: int, size: int) -> None:
-        super().__init__(rank, size)
-        self._inner = dist.ProcessGroup(store, rank, size)
+        super().__init__(rank, size)  # type: ignore[call-arg]  # the one that Python may extend
+        self._inner: Any = dist.ProcessGroup(store, rank, size)
         self._recorder = birth.recorder
         self._members = Members(birth.ranks, birth.recorder.rank)
         self._patience_s = birth.patience_s
@@ -80,7 +82,7 @@ class ObservedGroup(dist.ProcessGroup, metaclass=_GroupType):
         self._recorder.announce(self._lane)
         birth.event = self._recorder.issue(
             self._lane,
-            describe_call.without_tensor(birth.op),
+            without_tensor(birth.op),
             sys._getframe(),
             waits=birth.patience_s >= IMPATIENT_S,
         )
@@ -89,6 +91,7 @@ class ObservedGroup(dist.ProcessGroup, metaclass=_GroupType):
 
     def _register_backend(self, device: torch.device, backend_type: Any, backend: Any) -> None:
         self._backends[device.type] = backend_type
+        self._is_mixed = len(set(self._backends.values())) > 1
         super()._register_backend(device, backend_type, backend)
         self._inner._register_backend(device, backend_type, backend)
 
@@ -97,23 +100,27 @@ class ObservedGroup(dist.ProcessGroup, metaclass=_GroupType):
         self._inner._set_default_backend(backend_type)
 
     def set_timeout(self, timeout: timedelta) -> None:
+        """Change how long operations may take before the backend gives up."""
         self._patience_s = timeout.total_seconds()
         super().set_timeout(timeout)
 
     def get_group_store(self) -> dist.Store:
+        """Return the store through which the members have met."""
         return self._inner.get_group_store()
 
     def split_group(self, *args: Any, **kwargs: Any) -> Any:
+        """Return torch's own kind of group: NCCL's way to make one, which is not observed."""
         return self._inner.split_group(*args, **kwargs)
 
     # -- operations; those of METHODS are added below ---------------------------------------------
 
     def monitored_barrier(self, timeout: timedelta, wait_all_ranks: bool = False) -> None:
-        call = describe_call.without_tensor(Op.MONITORED_BARRIER)
+        """Pass gloo's barrier that names missing ranks; it blocks in C++, so in another thread."""
+        call = without_tensor(Op.MONITORED_BARRIER)
         patience_s = timeout.total_seconds()
         waits = patience_s >= IMPATIENT_S
         event = self._recorder.issue(self._lane, call, sys._getframe(), waits=waits)
-        pass_it = lambda: self._inner.monitored_barrier(timeout, wait_all_ranks)  # noqa: E731
+        pass_it = functools.partial(self._inner.monitored_barrier, timeout, wait_all_ranks)
         wait_on_record(event, patience_s, lambda note: run_elsewhere(pass_it, note))
 
     def _start_coalescing(self, device: torch.device) -> None:
@@ -126,7 +133,9 @@ class ObservedGroup(dist.ProcessGroup, metaclass=_GroupType):
         work = self._inner._end_coalescing(device)
         if not calls:
             return work
-        return self._observe(work, describe_call.merge(calls), (), start_s, sys._getframe())
+        in_order = any(call.op not in _POINT_TO_POINT for call in calls)
+        frame = sys._getframe()
+        return self._observe(work, merge(calls), (), start_s, frame, in_order=in_order)
 
     def _operate(
         self, name: str, args: Values, kwargs: dict[str, Any], frame: FrameType
@@ -138,16 +147,23 @@ class ObservedGroup(dist.ProcessGroup, metaclass=_GroupType):
         if self._block is not None:
             self._block.append(call)
             return work
-        return self._observe(work, call, values, start_s, frame)
+        in_order = call.op not in _POINT_TO_POINT
+        return self._observe(work, call, values, start_s, frame, in_order=in_order)
 
     def _observe(
-        self, work: dist.Work, call: Call, values: Values, start_s: float, frame: FrameType
+        self,
+        work: dist.Work,
+        call: Call,
+        values: Values,
+        start_s: float,
+        frame: FrameType,
+        *,
+        in_order: bool,
     ) -> ObservedWork:
         """Publish an accepted call, before anybody can wait for it."""
         lane, blocks = self._place(values)
-        is_async, timeout_s = describe_call.get_options(values)
+        is_async, timeout_s = get_options(values)
         patience_s = timeout_s or self._patience_s
-        in_order = call.op not in _POINT_TO_POINT
         event = self._recorder.issue(
             lane,
             call,
@@ -163,12 +179,10 @@ class ObservedGroup(dist.ProcessGroup, metaclass=_GroupType):
         return ObservedWork(work, event, patience_s=patience_s, can_poll=can_poll, blocks=blocks)
 
     def _place(self, values: Values) -> tuple[Lane, bool]:
-        """Return the order to which a call belongs, and whether waiting for it blocks the thread."""
-        backends = set(self._backends.values())
-        device = describe_call.get_device_type(values) if len(backends) > 1 else None
-        backend = self._backends[device] if device else next(iter(backends))
-        blocks = backend == dist.ProcessGroup.BackendType.GLOO
-        if device is None or device == "cpu":
+        """Return the order that a call belongs to, and whether waiting for it blocks the thread."""
+        device = get_device_type(values) if self._is_mixed else next(iter(self._backends))
+        blocks = self._backends[device] == dist.ProcessGroup.BackendType.GLOO
+        if not self._is_mixed or device == "cpu":
             return self._lane, blocks
         if device not in self._other_lanes:
             lane = Lane(f"{self._lane.gid}/{device}", self._lane.ranks)

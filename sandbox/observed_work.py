@@ -7,11 +7,10 @@ import sys
 import time
 from collections.abc import Callable
 from datetime import timedelta
-from typing import Any
+from typing import Any, ClassVar
 
 import torch
 import torch.distributed as dist
-from torch import Tensor
 from torch.autograd.graph import _engine_run_backward
 from torch.autograd.variable import Variable
 
@@ -36,6 +35,7 @@ class ObservedWork(dist.Work):
         self._blocks = blocks  # False where wait() only orders streams
 
     def wait(self, timeout: timedelta = NO_TIMEOUT) -> bool:
+        """Block until the operation is complete; Ctrl-C gets through."""
         if not self._blocks:
             done = self._inner.wait(timeout)
             self._event.end()
@@ -67,42 +67,33 @@ class ObservedWork(dist.Work):
         return run_elsewhere(lambda: self._inner.wait(timeout), note)
 
     def get_future(self) -> torch.futures.Future:
+        """Return the backend's future; if C++ takes it during backward, wait for it at its end."""
         if sys._getframe(1).f_code is _engine_run_backward.__code__:
             EndOfBackward.wait_for(self)
         return self._inner.get_future()
 
-    def is_completed(self) -> bool:
-        return self._inner.is_completed()
 
-    def is_success(self) -> bool:
-        return self._inner.is_success()
+def _delegate(name: str) -> Callable[..., Any]:
+    def method(self: ObservedWork, *args: Any) -> Any:
+        return getattr(self._inner, name)(*args)
 
-    def exception(self) -> Any:
-        return self._inner.exception()
+    return method
 
-    def result(self) -> list[Tensor]:
-        return self._inner.result()
 
-    def synchronize(self) -> None:
-        self._inner.synchronize()
-
-    def block_current_stream(self) -> None:
-        self._inner.block_current_stream()
-
-    def source_rank(self) -> int:
-        return self._inner.source_rank()
-
-    def _source_rank(self) -> int:
-        return self._inner._source_rank()
-
-    def get_future_result(self) -> torch.futures.Future:
-        return self._inner.get_future_result()
-
-    def _get_duration(self) -> float:
-        return self._inner._get_duration()
-
-    def _get_op_type(self) -> Any:
-        return self._inner._get_op_type()
+for _name in (
+    "is_completed",
+    "is_success",
+    "exception",
+    "result",
+    "synchronize",
+    "block_current_stream",
+    "source_rank",
+    "_source_rank",
+    "get_future_result",
+    "_get_duration",
+    "_get_op_type",
+):
+    setattr(ObservedWork, _name, _delegate(_name))
 
 
 def wait_on_record(
@@ -161,15 +152,16 @@ class EndOfBackward:
     before, and leaves nothing to wait for.
     """
 
-    _works: dict[int, list[ObservedWork]] = {}  # by autograd's number of the backward pass
+    _works: ClassVar[dict[int, list[ObservedWork]]] = {}  # by autograd's number of the pass
 
     @classmethod
     def wait_for(cls, work: ObservedWork) -> None:
         """Have the backward pass that runs now end with `work.wait()`."""
         number = torch._C._current_graph_task_id()
         if number not in cls._works:
-            cls._works.clear()  # what an earlier pass that raised has left
-            cls._works[number] = []
+            # A pass that raised has not called back; what it left goes once it is complete.
+            pending = {n: w for n, w in cls._works.items() if not all(x.is_completed() for x in w)}
+            cls._works = pending | {number: []}
             Variable._execution_engine.queue_callback(lambda: cls._wait(number))
         cls._works[number].append(work)
 

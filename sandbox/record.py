@@ -53,4 +53,4 @@ class Issue(NamedTuple):
     call: Call
     site: str | None
     time_s: float
-    waiting: Waiting | None
+    waiting: tuple | None  # plain Waiting

@@ -94,7 +94,7 @@ class Published:
             self._recorder.publish(("wait", self.number, self.gid, self.seq, waiting))
 
     def end(self) -> None:
-        """Publish the completion, if it is not known, or that the calling thread waits no longer."""
+        """Publish the completion if that is news, or that the calling thread waits no longer."""
         if self._waiting is not None or not self._has_ended:
             self.complete()
             self._waiting = None

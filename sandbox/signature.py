@@ -1,4 +1,4 @@
-"""Do the members of a group agree on a collective? A pure comparison of what each of them issued."""
+"""Do the members of a group agree on a collective? A pure comparison of what each issued."""
 
 from __future__ import annotations
 
@@ -44,11 +44,11 @@ _MUST_AGREE: tuple[tuple[str, Callable[[Call], Hashable]], ...] = (
 
 
 def _odd_one_out(what: str, values: Mapping[int, Hashable]) -> Disagreement:
-    """Tell apart the ranks whose value the fewest share; of two as frequent, not the first rank's."""
+    """Tell apart the ranks whose value the fewest share; if all do, not those of the first rank."""
     counts = Counter(values.values())
     first = values[min(values)]
-    theirs = min(counts, key=lambda value: (counts[value], value == first, str(value)))
-    usual = max(counts, key=lambda value: (value != theirs, counts[value], value == first, str(value)))
+    by_rarity = sorted(counts, key=lambda value: (counts[value], value == first, str(value)))
+    theirs, usual = by_rarity[0], by_rarity[-1]
     return Disagreement(
         what,
         sorted(rank for rank in values if values[rank] == theirs),

@@ -13,8 +13,8 @@ DUMMY = Path(__file__).parent / "dummy"
 class DummyCourse(CourseDirectory):
     """A course directory whose kernels find the tiny exercise's checks."""
 
-    def nbgrader(self, command, *options):
-        return super().nbgrader(command, *options, env={"PYTHONPATH": str(DUMMY)})
+    def environment(self):
+        return {**super().environment(), "PYTHONPATH": str(DUMMY)}
 
     def answers(self, **sources):
         """Return the right notebook with some answers replaced."""

@@ -1,0 +1,144 @@
+"""Proves that ranks wait for each other, or for one that has finished, and says who and where.
+
+An operation completes when all members of its group have issued it. So a blocked rank can go on
+only if, in some operation that one of its threads waits in, a member that is still lacking may go
+on, and may come to issue it. Ranks of which this never follows, starting at those that run, are
+stuck.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import NamedTuple
+
+from sandbox.failure import name_ranks
+from sandbox.record import Issue, Waiting
+from sandbox.wording import describe_call, describe_site, list_ranks, number_call
+
+Key = tuple[str, int | None]  # group id and place in its order
+
+
+class Wait(NamedTuple):
+    """What a thread waits in, and the record that says so."""
+
+    key: Key
+    number: int
+    waiting: Waiting
+
+
+@dataclass
+class RankState:
+    """One rank as its records tell: what its threads wait in, and whether it is done."""
+
+    waits: dict[int, Wait] = field(default_factory=dict)  # by thread
+    has_finished: bool = False
+    has_died: bool = False
+    last: Issue | None = None  # its latest collective
+
+    def is_blocked(self, pending: Mapping[Key, Operation]) -> bool:
+        """Whether every thread that could act waits in an operation that lacks a member."""
+        if self.has_finished or self.has_died or not self.waits:
+            return False
+        threads = self.waits.keys()
+        return all(
+            wait.key in pending and threads >= set(wait.waiting.others)
+            for wait in self.waits.values()
+        )
+
+
+@dataclass
+class Operation:
+    """One collective of a group that some members have not issued yet."""
+
+    group: str  # in words
+    seq: int | None  # as shown
+    ranks: tuple[int, ...]
+    issued: dict[int, Issue] = field(default_factory=dict)
+
+    @property
+    def missing(self) -> list[int]:
+        """The members that have not issued it."""
+        return [rank for rank in self.ranks if rank not in self.issued]
+
+    def name(self) -> str:
+        """Return which one it is, in words."""
+        return number_call(next(iter(self.issued.values())).call, self.seq, self.group)
+
+
+class Deadlock(NamedTuple):
+    """The proof in words: the culprit, the one message, and what each stuck rank waits in."""
+
+    rank: int
+    message: str
+    site: str | None
+    waiting: dict[int, str]
+
+
+def find_stuck(states: Sequence[RankState], pending: Mapping[Key, Operation]) -> list[int]:
+    """Return the ranks that can never go on."""
+    blocked = {rank for rank, state in enumerate(states) if state.is_blocked(pending)}
+    may_act = {r for r, state in enumerate(states) if r not in blocked and not state.has_finished}
+    stuck = set(blocked)
+    while freed := {
+        rank
+        for rank in stuck
+        if any(may_act & set(pending[w.key].missing) for w in states[rank].waits.values())
+    }:
+        stuck -= freed
+        may_act |= freed
+    return sorted(stuck)
+
+
+def find_deadlock(states: Sequence[RankState], pending: Mapping[Key, Operation]) -> Deadlock | None:
+    """Return the deadlock of the ranks that are stuck, if any are."""
+    stuck = find_stuck(states, pending)
+    if not stuck:
+        return None
+    waiting = {rank: describe_wait(states[rank], rank, pending) for rank in stuck}
+    operations = [pending[w.key] for rank in stuck for w in states[rank].waits.values()]
+    abandoned = [op for op in operations if any(states[r].has_finished for r in op.missing)]
+    if abandoned:
+        operation = max(abandoned, key=lambda op: (len(op.issued), -(op.seq or 0)))
+        culprits, headline = _tell_abandoned(operation, states)
+        site = next(iter(operation.issued.values())).site
+    else:
+        operation = min(operations, key=lambda op: (len(op.issued), op.missing))
+        culprits = sorted(operation.issued)
+        headline = f"{name_ranks(stuck)} wait for each other."
+        site = operation.issued[culprits[0]].site
+    return Deadlock(culprits[0], headline + list_ranks(waiting), site, waiting)
+
+
+def describe_wait(state: RankState, rank: int, pending: Mapping[Key, Operation]) -> str:
+    """Return what the first waiting thread of a blocked rank waits in, and for whom."""
+    operation = pending[min(state.waits.values(), key=lambda wait: wait.number).key]
+    issue = operation.issued[rank]
+    what = number_call(issue.call, operation.seq, operation.group)
+    detail = f" ({describe_call(issue.call)})" if issue.call.dtype else ""
+    lacks = name_ranks(operation.missing)
+    return f"waiting for {lacks} in {what}{detail}{describe_site(issue.site)}"
+
+
+def _tell_abandoned(operation: Operation, states: Sequence[RankState]) -> tuple[list[int], str]:
+    """Blame the fewer: those who called what the others did not, or those who never called it."""
+    issued = sorted(operation.issued)
+    finished = [rank for rank in operation.missing if states[rank].has_finished]
+    if len(issued) < len(operation.missing):
+        return issued, (
+            f"only {name_ranks(issued)} called {operation.name()}; "
+            f"{name_ranks(finished)} finished without it."
+        )
+    return finished, (
+        f"{name_ranks(finished)} never called {operation.name()}: "
+        f"{'it' if len(finished) == 1 else 'they'} finished{_tell_last(finished, states)}."
+    )
+
+
+def _tell_last(ranks: list[int], states: Sequence[RankState]) -> str:
+    """Return the latest collective of ranks that ended alike."""
+    lasts = {issue and (issue.call.op, issue.site) for issue in (states[r].last for r in ranks)}
+    last = lasts.pop()
+    if last is None or lasts:
+        return ""
+    return f" after {last[0]}{describe_site(last[1])}"

@@ -1,0 +1,246 @@
+"""Follows what all ranks publish, outside of them: ledger, mismatches, proofs of deadlock."""
+
+from __future__ import annotations
+
+import enum
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from sandbox.deadlock import Key, Operation, RankState, Wait, describe_wait, find_deadlock
+from sandbox.failure import name_ranks
+from sandbox.ledger import Event, Ledger, Op
+from sandbox.record import Call, Issue, Waiting
+from sandbox.signature import Disagreement, find_disagreement
+from sandbox.wording import describe_call, describe_site, list_ranks, number_call
+
+# How long a mismatch waits for the other members, so that the odd one out can be told.
+SETTLE_S = 0.2
+
+
+class ProblemKind(enum.Enum):
+    """What the monitor can prove."""
+
+    DEADLOCK = "deadlock"
+    MISMATCH = "mismatch"
+
+
+@dataclass(frozen=True)
+class Problem:
+    """What went wrong: the culprit, one message, the learner's line, and who waits in what."""
+
+    kind: ProblemKind
+    rank: int
+    message: str
+    site: str | None
+    waiting: dict[int, str]
+
+
+class Monitor:
+    """The records of all ranks of a world, call after call. Numbers of collectives live on."""
+
+    def __init__(self, world_size: int) -> None:
+        self._states = [RankState() for _ in range(world_size)]
+        self._groups: dict[str, tuple[int, ...]] = {}
+        self._pending: dict[Key, Operation] = {}
+        self._disputed: dict[Key, Operation] = {}
+        self._num_complete: dict[str, int] = {}
+        self._sent: set[tuple[int, int]] = set()  # point-to-point calls without an end
+        self.begin_call(0.0)
+
+    def begin_call(self, start_s: float) -> None:
+        """Begin another call: no events yet, and collectives are counted from 1 again."""
+        self._start_s = start_s
+        self._issues: dict[tuple[int, int], Issue] = {}
+        self._ends: dict[tuple[int, int], float] = {}
+        self._num_before = dict(self._num_complete)
+        for state in self._states:
+            state.has_finished = state.has_died = False
+
+    def feed(self, rank: int, record: tuple) -> None:
+        """Take in one record of `rank`; each rank's must come in the order of their publication."""
+        kind, *fields = record
+        if kind == "group":
+            gid, ranks = fields
+            self._groups[gid] = tuple(ranks)
+        elif kind == "issue":
+            self._take_issue(rank, fields)
+        elif kind == "wait":
+            number, gid, seq, waiting = fields
+            self._take_wait(rank, number, (gid, seq), Waiting(*waiting))
+        elif kind == "end":
+            self._take_end(rank, *fields)
+        else:
+            raise AssertionError(kind)
+
+    def finished(self, rank: int) -> None:
+        """Note that the rank's function and all its threads have ended; its records are all in."""
+        self._states[rank].has_finished = True
+
+    def died(self, rank: int) -> None:
+        """Note that the rank raised or is gone: others may now fail, and prove nothing."""
+        self._states[rank].has_died = True
+
+    def problem(self, now_s: float | None = None) -> Problem | None:
+        """Return what is proven to be wrong.
+
+        With `now_s` (of time.monotonic), a mismatch may wait a moment for the other members.
+        """
+        for operation in self._disputed.values():
+            disagreement = find_disagreement(_calls(operation), operation.ranks)
+            if disagreement and (now_s is None or self._is_settled(operation, now_s)):
+                return _tell_mismatch(operation, disagreement)
+        deadlock = None if self._disputed else find_deadlock(self._states, self._pending)
+        return Problem(ProblemKind.DEADLOCK, *deadlock) if deadlock else None
+
+    def waiting(self, rank: int) -> str | None:
+        """Return what the rank is blocked in, in one line; None where it has more to do."""
+        state = self._states[rank]
+        if state.is_blocked(self._pending):
+            return describe_wait(state, rank, self._pending)
+        threads = state.waits.keys()
+        for wait in state.waits.values():
+            issue = self._issues.get((rank, wait.number))
+            if issue is None or not threads >= set(wait.waiting.others):
+                return None
+            if wait.key not in self._pending:
+                return f"in {self._name(issue)}{describe_site(issue.site)}"
+        return None
+
+    def is_balanced(self) -> bool:
+        """Whether nothing is left over that a later call on the same groups would run into."""
+        return not self._pending and not self._disputed and not self._sent
+
+    def ledger(self) -> Ledger:
+        """Return the events of this call so far."""
+        return Ledger(self._events())
+
+    # -- records --------------------------------------------------------------------------------
+
+    def _take_issue(self, rank: int, fields: list) -> None:
+        number, gid, seq, is_async, call, site, time_s, waiting = fields
+        issue = Issue(number, gid, seq, is_async, Call(*call), site, time_s, waiting)
+        self._issues[rank, number] = issue
+        if seq is None:
+            self._sent.add((rank, number))
+        else:
+            self._join(rank, (gid, seq), issue)
+        if waiting:
+            self._take_wait(rank, number, (gid, seq), Waiting(*waiting))
+
+    def _join(self, rank: int, key: Key, issue: Issue) -> None:
+        """Add one member's call to the operation of its group, and compare it with the others'."""
+        operation = self._pending.get(key)
+        if operation is None:
+            group, ranks = self._name_group(issue.gid), self._groups[issue.gid]
+            operation = self._pending[key] = Operation(group, self._number(issue), ranks)
+        operation.issued[rank] = issue
+        self._states[rank].last = issue
+        first = next(iter(operation.issued.values()))
+        is_alike = _is_alike(issue.call, first.call)
+        if not is_alike and find_disagreement(_calls(operation), operation.ranks):
+            self._disputed[key] = operation
+        if len(operation.issued) == len(operation.ranks):
+            del self._pending[key]
+            self._num_complete[issue.gid] = max(key[1] or 0, self._num_complete.get(issue.gid, 0))
+
+    def _take_wait(self, rank: int, number: int, key: Key, waiting: Waiting) -> None:
+        self._states[rank].waits[waiting.thread] = Wait(key, number, waiting)
+
+    def _take_end(self, rank: int, number: int, time_s: float | None, thread: int) -> None:
+        waits = self._states[rank].waits
+        for waiter, wait in list(waits.items()):
+            if wait.number == number and (time_s is not None or waiter == thread):
+                del waits[waiter]
+        if time_s is not None:
+            self._ends.setdefault((rank, number), time_s)
+            self._sent.discard((rank, number))
+
+    # -- words and events -----------------------------------------------------------------------
+
+    def _is_settled(self, operation: Operation, now_s: float) -> bool:
+        """Whether no other member is about to show which side of a mismatch is the odd one."""
+        first_s = min(issue.time_s for issue in operation.issued.values())
+        states = [self._states[rank] for rank in operation.missing]
+        return now_s - first_s > SETTLE_S or all(
+            state.has_finished or state.has_died or state.is_blocked(self._pending)
+            for state in states
+        )
+
+    def _number(self, issue: Issue) -> int | None:
+        """Return the place of a collective in its group's order, counted from 1 in each call."""
+        return issue.seq and issue.seq - self._num_before.get(issue.gid, 0)
+
+    def _name(self, issue: Issue) -> str:
+        return number_call(issue.call, self._number(issue), self._name_group(issue.gid))
+
+    def _name_group(self, gid: str) -> str:
+        ranks = self._groups[gid]
+        alike = [other for other in self._groups if self._groups[other] == ranks]
+        ordinal = f" (group {alike.index(gid) + 1} of these ranks)" if len(alike) > 1 else ""
+        return name_ranks(list(ranks)) + ordinal
+
+    def _events(self) -> Iterator[Event]:
+        num_messages = [0] * len(self._states)
+        for (rank, number), issue in self._issues.items():
+            call = issue.call
+            op = Op(call.op)
+            if op.makes_group:
+                continue
+            if op.is_point_to_point:
+                num_messages[rank] += 1
+            end_s = self._ends.get((rank, number))
+            yield Event(
+                rank=rank,
+                seq=num_messages[rank] if op.is_point_to_point else self._number(issue) or 0,
+                op=op,
+                group=self._groups[issue.gid],
+                numel=call.numel,
+                dtype=call.dtype,
+                nbytes=call.numel * call.itemsize,
+                reduce_op=call.reduce_op,
+                call_site=issue.site,
+                start_s=issue.time_s - self._start_s,
+                end_s=None if end_s is None else end_s - self._start_s,
+                is_async=issue.is_async,
+                shape=call.shape,
+                root=call.root,
+                parts=_parts(op, call),
+            )
+
+
+def _calls(operation: Operation) -> dict[int, Call]:
+    return {rank: issue.call for rank, issue in operation.issued.items()}
+
+
+def _is_alike(call: Call, other: Call) -> bool:
+    """Whether two calls agree at first sight, as nearly all do."""
+    return call._replace(shape=other.shape) == other and call.gives == call.takes
+
+
+def _parts(op: Op, call: Call) -> tuple[int, ...] | None:
+    """Return the elements per member where they differ."""
+    sizes = [call.gives] if op is Op.ALL_TO_ALL else [call.gives, call.takes]
+    return next((size for size in sizes if isinstance(size, tuple)), None)
+
+
+def _tell_mismatch(operation: Operation, found: Disagreement) -> Problem:
+    """Put a disagreement into words, the culprit first."""
+    who, against = name_ranks(found.culprits), name_ranks(found.others)
+    issues = operation.issued
+    if found.what == "operation":
+        headline = (
+            f"{who} called {found.theirs} where {against} called {found.usual} "
+            f"(collective #{operation.seq} of {operation.group})."
+        )
+    else:
+        headline = (
+            f"{who} called {operation.name()} with another {found.what} than {against}: "
+            f"{found.theirs} against {found.usual}."
+        )
+    lines = {
+        rank: f"{describe_call(issue.call)}{describe_site(issue.site)}"
+        for rank, issue in issues.items()
+    }
+    culprit = found.culprits[0]
+    message = headline + list_ranks({rank: lines[rank] for rank in sorted(lines)})
+    return Problem(ProblemKind.MISMATCH, culprit, message, issues[culprit].site, lines)

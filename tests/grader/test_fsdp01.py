@@ -1,0 +1,85 @@
+"""fsdp01's checks accept every right answer and name the mistake of every wrong one."""
+
+from pathlib import Path
+
+import answers
+import pytest
+
+from grader.mistakes import Mistake
+from grader.verdict import CheckFailed, NotSolved
+
+pytestmark = [pytest.mark.fsdp01, pytest.mark.timeout(60)]
+EXERCISE = "fsdp01"
+CHECKS = answers.check_names(EXERCISE)
+
+
+@pytest.mark.parametrize("check", CHECKS)
+def test_solution_passes(check, capfd):
+    answers.run_check(EXERCISE, check, answers.solution(EXERCISE))
+    out, err = capfd.readouterr()
+    assert out.startswith(f"✓ passed: {check}\n")
+    assert err == ""
+
+
+@pytest.mark.parametrize("path", answers.overlays("mutants", EXERCISE), ids=lambda path: path.stem)
+def test_mutant_is_named(path: Path, capfd):
+    namespace = answers.solution(EXERCISE, path)
+    with pytest.raises(CheckFailed) as caught:
+        answers.run_check(EXERCISE, namespace["CHECK"], namespace)
+    out, err = capfd.readouterr()
+    assert caught.value.failure.mistake.name == namespace["CODE"], out
+    mistake = Mistake[namespace["CODE"]]
+    assert f"✗ failed: {namespace['CHECK']} [{mistake.name}]\n  {mistake.meaning}\n" in out
+    assert mistake.next_step in out
+    assert err == ""
+
+
+def _affected() -> list[tuple[Path, str]]:
+    """Return each other style with the checks that get its functions; the loop calls most of them."""
+    return [
+        (path, check)
+        for path in answers.overlays("solutions", EXERCISE)
+        for check in CHECKS
+        if check == "train_loop"
+        or set(answers.arguments(EXERCISE, check)) & set(answers.defined_names(path))
+    ]
+
+
+@pytest.mark.parametrize(
+    ("path", "check"), _affected(), ids=lambda value: getattr(value, "stem", value)
+)
+def test_other_style_passes(path, check, capfd):
+    answers.run_check(EXERCISE, check, answers.solution(EXERCISE, path))
+    assert f"✓ passed: {check}\n" in capfd.readouterr().out
+
+
+STUBS = "\n\n".join(
+    f"def {name}(*_):\n    raise NotImplementedError()"
+    for check in CHECKS
+    for name in answers.arguments(EXERCISE, check)
+)
+
+
+@pytest.mark.parametrize("check", CHECKS)
+def test_stub_is_not_solved_yet(check, capfd, tmp_path):
+    (tmp_path / "stubs.py").write_text(STUBS)
+    with pytest.raises(NotSolved):
+        answers.run_check(EXERCISE, check, answers.solution(EXERCISE, tmp_path / "stubs.py"))
+    assert capfd.readouterr().out == f"○ not solved yet: {check}\n"
+
+
+def test_a_stub_that_an_answer_calls_is_named(capfd, tmp_path):
+    (tmp_path / "stub.py").write_text("def shard_model(model, mesh):\n    raise NotImplementedError()")
+    with pytest.raises(NotSolved):
+        answers.run_check(EXERCISE, "build", answers.solution(EXERCISE, tmp_path / "stub.py"))
+    assert "It calls shard_model, which is not solved yet." in capfd.readouterr().out
+
+
+def test_every_code_that_fsdp01_can_name_has_a_mutant():
+    sources = [path.read_text() for path in (answers.ROOT / "grader" / "fsdp01").glob("*.py")]
+    sources.append((answers.ROOT / "grader" / "explain.py").read_text())
+    claimed = {mistake.name for mistake in Mistake if any(mistake.name in text for text in sources)}
+    caught = {
+        answers.solution(EXERCISE, path)["CODE"] for path in answers.overlays("mutants", EXERCISE)
+    }
+    assert claimed - caught == {"TIMED_OUT"}  # which would take the whole budget of 20 s

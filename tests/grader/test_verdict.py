@@ -1,0 +1,120 @@
+"""What a learner reads: the verdict's lines, one line for an exception, hints in tiers."""
+
+import pytest
+
+from grader import explain, verdict
+from grader.check import Check
+from grader.hints import Hints
+from grader.mistakes import Mistake
+from grader.verdict import CheckFailed, Failure, NotSolved
+from sandbox.errors import DeadlockError, RankError, SandboxError
+from sandbox.ledger import Ledger
+from sandbox.run import Run
+
+RUN = Run(world_size=2, results=[None, None], ledger=Ledger(), output=["", ""], duration_s=0.1)
+
+
+def rank_error(exc_type, exc_message, traceback_text="", rank=1, site=None):
+    return RankError(
+        "all of it",
+        rank=rank,
+        site=site,
+        run=RUN,
+        exc_type=exc_type,
+        exc_message=exc_message,
+        traceback_text=traceback_text,
+    )
+
+
+def test_failure_says_expected_came_where_and_next(capsys):
+    failure = Failure(
+        mistake=Mistake.LOCAL_LOSS, expected="4.1 on every rank", came="3.9", where="rank 2 of 4"
+    )
+    with pytest.raises(CheckFailed, match="^step: LOCAL_LOSS$"), Check("step", "proof") as check:
+        check.judge(failure)
+    assert capsys.readouterr().out.splitlines() == [
+        "✗ failed: step [LOCAL_LOSS]",
+        f"  {Mistake.LOCAL_LOSS.meaning}",
+        "  expected 4.1 on every rank",
+        "  came     3.9",
+        "  where    rank 2 of 4",
+        f"  next     {Mistake.LOCAL_LOSS.next_step}",
+    ]
+
+
+def test_pass_says_what_is_proven(capsys):
+    with Check("step", "equal to one process", print) as check:
+        check.judge(None)
+    assert capsys.readouterr().out == "✓ passed: step\n  equal to one process\n"
+
+
+def test_an_error_of_the_grader_is_no_verdict(capsys):
+    with pytest.raises(ZeroDivisionError), Check("step", "proof"):
+        _ = 1 / 0
+    assert capsys.readouterr().out == ""
+
+
+@pytest.mark.parametrize(
+    "error", [CheckFailed("step", Failure(mistake=Mistake.RAISED)), NotSolved("step", "")]
+)
+def test_notebook_shows_an_exception_in_one_line(error):
+    [line] = error._render_traceback_()
+    assert line == f"{type(error).__name__}: {error}"
+
+
+def test_stub_is_told_from_what_torch_does_not_implement():
+    stub = rank_error("NotImplementedError", "", "  answers, line 3, in loop\n  x, line 9, in step")
+    assert explain.stub_of(stub) == "step"
+    assert explain.stub_of(rank_error("NotImplementedError", "no kernel for aten::x")) is None
+    assert explain.stub_of(rank_error("ValueError", "")) is None
+
+
+def test_known_texts_of_torch_name_the_mistake():
+    for text, mistake in explain.KNOWN_TEXTS.items():
+        failure = explain.failure_of(rank_error("RuntimeError", f"aten.mm {text}, need to …"))
+        assert failure.mistake is mistake
+        assert failure.where == "rank 1"
+
+
+def test_every_sandbox_error_has_a_mistake():
+    def leaves(kind):
+        subclasses = kind.__subclasses__()
+        return [leaf for sub in subclasses for leaf in leaves(sub)] if subclasses else [kind]
+
+    assert {leaf for leaf in leaves(SandboxError)} == set(explain.MISTAKE_OF)
+
+
+def test_a_long_message_is_cut():
+    failure = explain.failure_of(DeadlockError("\n".join(map(str, range(99))), run=RUN))
+    assert len(failure.came.splitlines()) == explain.MAX_LINES + 1
+
+
+def test_every_mistake_says_what_it_is_and_what_to_do():
+    for mistake in Mistake:
+        assert mistake.meaning.endswith(".")
+        assert not mistake.next_step.endswith(".")
+    assert len({mistake.meaning for mistake in Mistake}) == len(Mistake)
+
+
+def test_hints_come_one_tier_per_request(capsys):
+    hints = Hints({1: ("nudge", "nearly all")})
+    for _ in range(3):
+        hints.show(1)
+    assert capsys.readouterr().out.splitlines() == [
+        "Step 1, hint 1 of 2: nudge",
+        "Ask again for more.",
+        "Step 1, hint 2 of 2: nearly all",
+        "Step 1: these were all 2 hints.",
+        "hint 1 of 2: nudge",
+        "hint 2 of 2: nearly all",
+    ]
+
+
+def test_a_step_without_hints_is_an_error_that_names_those_with():
+    with pytest.raises(ValueError, match="step 9 has no hints; steps are 1, 2"):
+        Hints({2: ("a",), 1: ("b",)}).show(9)
+
+
+def test_not_solved_names_the_function_that_an_answer_calls():
+    assert verdict.not_solved("loop", "step").endswith("It calls step, which is not solved yet.")
+    assert verdict.not_solved("loop", "loop") == "○ not solved yet: loop"
