@@ -15,10 +15,12 @@ from sandbox.errors import (
     SandboxError,
 )
 
-# What torch says when these mistakes are made: the text of its exceptions in torch 2.13.
+# How torch 2.13 fails when these mistakes are made: a part of its message, or of its traceback.
 KNOWN_TEXTS = {
     "got mixed torch.Tensor and DTensor": Mistake.FORWARD_BYPASS,
     "already managed by another FSDP group": Mistake.TIED_WEIGHTS_SPLIT,
+    # A parameter that is sharded already is taken for a tensor-parallel one.
+    ", in _init_sharding_spec_tp": Mistake.ROOT_WRAPPED_FIRST,
 }
 MISTAKE_OF = {
     CollectiveMismatchError: Mistake.COLLECTIVE_ORDER_OR_SHAPE_MISMATCH,
@@ -45,7 +47,8 @@ def failure_of(error: SandboxError) -> Failure:
     """Return the failure that this error stands for, in the fewest lines that name the culprit."""
     if isinstance(error, RankError):
         came = f"{error.exc_type}: {error.exc_message}".rstrip(": ")
-        known = [code for text, code in KNOWN_TEXTS.items() if text in error.exc_message]
+        said = f"{error.exc_message}\n{error.traceback_text}"
+        known = [mistake for text, mistake in KNOWN_TEXTS.items() if text in said]
         mistake = known[0] if known else Mistake.RAISED
     else:
         came = error.message

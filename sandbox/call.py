@@ -96,7 +96,9 @@ class Call:
                 self.monitor.died(member.rank)
             elif member.has_finished:
                 self.monitor.finished(member.rank)
-        problem = self.monitor.problem()
+        # While ranks run, a mismatch may wait a moment for the member that shows who is wrong.
+        is_over = not self.crew.busy() or any(map(_has_failed, members))
+        problem = self.monitor.problem(None if is_over else time.monotonic())
         if problem is not None and problem.kind is ProblemKind.MISMATCH:
             kind: type[SandboxError] = CollectiveMismatchError
         elif any(map(_has_failed, members)):
@@ -111,8 +113,8 @@ class Call:
         """Report failures once the others had a moment to fail alike, or wait for them."""
         now_s = time.monotonic()
         self.first_failure_s = self.first_failure_s or now_s
-        waiting = all(self.monitor.waiting(member.rank) for member in self.crew.busy())
-        if not waiting and now_s - self.first_failure_s < ECHO_GRACE_S:
+        blocked = all(self.monitor.is_blocked(member.rank) for member in self.crew.busy())
+        if not blocked and now_s - self.first_failure_s < ECHO_GRACE_S:
             return None
         members = self.crew.members
         dead = [member for member in members if member.died_in_call]

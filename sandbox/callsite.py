@@ -28,7 +28,7 @@ def _find_library(start: FrameType) -> str | None:
     frame: FrameType | None = start
     while frame is not None:
         name = frame.f_code.co_filename
-        if _TORCH_DISTRIBUTED not in name and not name.startswith(_HERE):
+        if _TORCH_DISTRIBUTED not in name and not name.startswith((_HERE, "<")):
             return f"{name}:{frame.f_lineno}"
         frame = frame.f_back
     return None

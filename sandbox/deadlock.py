@@ -14,7 +14,7 @@ from typing import NamedTuple
 
 from sandbox.failure import name_ranks
 from sandbox.record import Issue, Waiting
-from sandbox.wording import describe_call, describe_site, list_ranks, number_call
+from sandbox.wording import describe_site, describe_tensor, list_ranks, number_call
 
 Key = tuple[str, int | None]  # group id and place in its order
 
@@ -35,6 +35,11 @@ class RankState:
     has_finished: bool = False
     has_died: bool = False
     last: Issue | None = None  # its latest collective
+
+    @property
+    def has_ended_well(self) -> bool:
+        """Whether the rank has finished, and will never issue anything more."""
+        return self.has_finished and not self.has_died
 
     def is_blocked(self, pending: Mapping[Key, Operation]) -> bool:
         """Whether every thread that could act waits in an operation that lacks a member."""
@@ -78,7 +83,7 @@ class Deadlock(NamedTuple):
 def find_stuck(states: Sequence[RankState], pending: Mapping[Key, Operation]) -> list[int]:
     """Return the ranks that can never go on."""
     blocked = {rank for rank, state in enumerate(states) if state.is_blocked(pending)}
-    may_act = {r for r, state in enumerate(states) if r not in blocked and not state.has_finished}
+    may_act = {r for r, s in enumerate(states) if r not in blocked and not s.has_ended_well}
     stuck = set(blocked)
     while freed := {
         rank
@@ -97,9 +102,17 @@ def find_deadlock(states: Sequence[RankState], pending: Mapping[Key, Operation])
         return None
     waiting = {rank: describe_wait(states[rank], rank, pending) for rank in stuck}
     operations = [pending[w.key] for rank in stuck for w in states[rank].waits.values()]
-    abandoned = [op for op in operations if any(states[r].has_finished for r in op.missing)]
+    abandoned = [op for op in operations if any(states[r].has_ended_well for r in op.missing)]
     if abandoned:
-        operation = max(abandoned, key=lambda op: (len(op.issued), -(op.seq or 0)))
+        # Best the one that lacks nobody who only waits, too: that is where it began.
+        operation = max(
+            abandoned,
+            key=lambda op: (
+                all(states[rank].has_ended_well for rank in op.missing),
+                len(op.issued),
+                -(op.seq or 0),
+            ),
+        )
         culprits, headline = _tell_abandoned(operation, states)
         site = next(iter(operation.issued.values())).site
     else:
@@ -107,7 +120,7 @@ def find_deadlock(states: Sequence[RankState], pending: Mapping[Key, Operation])
         culprits = sorted(operation.issued)
         headline = f"{name_ranks(stuck)} wait for each other."
         site = operation.issued[culprits[0]].site
-    return Deadlock(culprits[0], headline + list_ranks(waiting), site, waiting)
+    return Deadlock(culprits[0], headline + list_ranks(waiting, culprits), site, waiting)
 
 
 def describe_wait(state: RankState, rank: int, pending: Mapping[Key, Operation]) -> str:
@@ -115,16 +128,17 @@ def describe_wait(state: RankState, rank: int, pending: Mapping[Key, Operation])
     operation = pending[min(state.waits.values(), key=lambda wait: wait.number).key]
     issue = operation.issued[rank]
     what = number_call(issue.call, operation.seq, operation.group)
-    detail = f" ({describe_call(issue.call)})" if issue.call.dtype else ""
-    lacks = name_ranks(operation.missing)
-    return f"waiting for {lacks} in {what}{detail}{describe_site(issue.site)}"
+    tensor = describe_tensor(issue.call, " with ")
+    return (
+        f"waiting for {name_ranks(operation.missing)} in {what}{tensor}{describe_site(issue.site)}"
+    )
 
 
 def _tell_abandoned(operation: Operation, states: Sequence[RankState]) -> tuple[list[int], str]:
     """Blame the fewer: those who called what the others did not, or those who never called it."""
     issued = sorted(operation.issued)
-    finished = [rank for rank in operation.missing if states[rank].has_finished]
-    if len(issued) < len(operation.missing):
+    finished = [rank for rank in operation.missing if states[rank].has_ended_well]
+    if len(issued) < len(finished):
         return issued, (
             f"only {name_ranks(issued)} called {operation.name()}; "
             f"{name_ranks(finished)} finished without it."

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import contextlib
 import enum
 import os
 import socket
@@ -15,6 +14,7 @@ from sandbox import backend, wire
 from sandbox.failure import Failure
 
 READ_BYTES = 1 << 18
+SEND_TIMEOUT_S = 10.0  # a rank that is not busy reads at once; one that is stopped never
 
 
 class State(enum.Enum):
@@ -71,9 +71,14 @@ class Member:
 
     def _tell(self, *message: Any) -> None:
         """Send a message to the rank."""
-        # One that is gone is reported by its supervisor.
-        with contextlib.suppress(BrokenPipeError, ConnectionResetError):
+        try:
+            self.control.settimeout(SEND_TIMEOUT_S)
             wire.send(self.control, message)
+            self.control.settimeout(None)
+        except (BrokenPipeError, ConnectionResetError):
+            pass  # it is gone: its supervisor reports that
+        except TimeoutError:
+            self.control.shutdown(socket.SHUT_RDWR)  # half a message: the rank ends, if it can
 
     def read_control(self) -> bool:
         """Take in answers; False when the rank's end of the socket is closed."""

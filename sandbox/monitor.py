@@ -92,6 +92,10 @@ class Monitor:
         deadlock = None if self._disputed else find_deadlock(self._states, self._pending)
         return Problem(ProblemKind.DEADLOCK, *deadlock) if deadlock else None
 
+    def is_blocked(self, rank: int) -> bool:
+        """Whether the rank can do nothing until another member of a group joins an operation."""
+        return self._states[rank].is_blocked(self._pending)
+
     def waiting(self, rank: int) -> str | None:
         """Return what the rank is blocked in, in one line; None where it has more to do."""
         state = self._states[rank]
@@ -232,6 +236,11 @@ def _tell_mismatch(operation: Operation, found: Disagreement) -> Problem:
             f"{who} called {found.theirs} where {against} called {found.usual} "
             f"(collective #{operation.seq} of {operation.group})."
         )
+    elif found.what == "sizes":
+        headline = (
+            f"{who} and {against} disagree on the sizes of {operation.name()}: "
+            f"{found.theirs}, {found.usual}."
+        )
     else:
         headline = (
             f"{who} called {operation.name()} with another {found.what} than {against}: "
@@ -242,5 +251,5 @@ def _tell_mismatch(operation: Operation, found: Disagreement) -> Problem:
         for rank, issue in issues.items()
     }
     culprit = found.culprits[0]
-    message = headline + list_ranks({rank: lines[rank] for rank in sorted(lines)})
+    message = headline + list_ranks(lines, found.culprits)
     return Problem(ProblemKind.MISMATCH, culprit, message, issues[culprit].site, lines)

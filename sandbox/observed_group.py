@@ -19,8 +19,9 @@ from torch.distributed import distributed_c10d as c10d
 
 from sandbox.call_arguments import Members, Values, get_device_type, get_options
 from sandbox.describe_call import METHODS, merge, without_tensor
+from sandbox.elsewhere import run_elsewhere
 from sandbox.ledger import Op
-from sandbox.observed_work import ObservedWork, run_elsewhere, wait_on_record
+from sandbox.observed_work import ObservedWork, wait_on_record
 from sandbox.record import Call
 from sandbox.recorder import IMPATIENT_S, Lane, Published, Recorder
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import _thread
 import sys
 import time
 from collections.abc import Callable
@@ -14,10 +13,9 @@ import torch.distributed as dist
 from torch.autograd.graph import _engine_run_backward
 from torch.autograd.variable import Variable
 
+from sandbox.elsewhere import TICK, run_elsewhere
 from sandbox.recorder import IMPATIENT_S, Published
 
-# How long a wait may keep Python from seeing a signal; also how often threads are looked at again.
-TICK = timedelta(milliseconds=20)
 NO_TIMEOUT = timedelta(0)  # torch's own default of Work.wait
 
 
@@ -116,32 +114,6 @@ def wait_on_record(
 
 def _nothing() -> None:
     pass
-
-
-def run_elsewhere(function: Callable[[], Any], note: Callable[[], None]) -> Any:
-    """Return `function()`, called in a thread of its own, so that this one can be interrupted.
-
-    The thread is not one of `threading`'s: nobody waits for it, should it be stuck for good.
-    """
-    outcome: list[Any] = []
-    done = _thread.allocate_lock()
-    done.acquire()
-
-    def call() -> None:
-        try:
-            outcome.extend((function(), None))
-        except BaseException as error:
-            outcome.extend((None, error))
-        finally:
-            done.release()
-
-    _thread.start_new_thread(call, ())
-    while not done.acquire(timeout=TICK.total_seconds()):
-        note()
-    result, error = outcome
-    if error is not None:
-        raise error
-    return result
 
 
 class EndOfBackward:

@@ -7,7 +7,7 @@ import ctypes
 import os
 import signal
 import sys
-from collections.abc import Collection
+from collections.abc import Collection, Iterator
 
 import psutil
 
@@ -44,6 +44,16 @@ def end_descendants(keep: Collection[int] = ()) -> None:
                     process.kill()
             with contextlib.suppress(ChildProcessError):
                 os.waitpid(child.pid, 0)
+
+
+@contextlib.contextmanager
+def interrupts_held() -> Iterator[None]:
+    """Let Ctrl-C wait until the end of the block, so that no message is sent by halves."""
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
+    try:
+        yield
+    finally:
+        signal.pthread_sigmask(signal.SIG_SETMASK, before)
 
 
 def _has_children(keep: Collection[int]) -> bool:

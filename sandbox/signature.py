@@ -71,7 +71,8 @@ def _compare_pairs(calls: Mapping[int, Call], ranks: tuple[int, ...]) -> Disagre
         return None
     counts = Counter(rank for i, _, j, _ in wrong for rank in {i, j})
     culprit = max(counts, key=lambda rank: (counts[rank], rank))
-    i, gives, j, takes = min(pair for pair in wrong if culprit in (pair[0], pair[2]))
+    involved = [pair for pair in wrong if culprit in (pair[0], pair[2])]
+    i, gives, j, takes = min(involved, key=lambda pair: (pair[0], pair[2]))
     sends = f"{gives} elements sent to rank {j}"
     expects = f"{takes} expected from rank {i}"
     if culprit == i:

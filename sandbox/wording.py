@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 
 from sandbox import source
 from sandbox.failure import name_ranks
@@ -10,19 +10,21 @@ from sandbox.ledger import Op
 from sandbox.record import Call
 
 _SOURCES = (Op.BROADCAST.value, Op.SCATTER.value, Op.RECV.value)
-_POINT_TO_POINT = (Op.SEND.value, Op.RECV.value)
 
 
 def describe_call(call: Call) -> str:
     """Return a call in words: "all_reduce (SUM) of float32 (4, 3)"."""
-    words = [call.op]
-    if call.reduce_op:
-        words.append(f"({call.reduce_op})")
-    if call.dtype:
-        words.append(f"of {call.dtype} {call.shape}")
-    if call.root is not None:
-        words.append(f"{'from' if call.op in _SOURCES else 'to'} rank {call.root}")
-    return " ".join(words)
+    reduction = f" ({call.reduce_op})" if call.reduce_op else ""
+    return f"{call.op}{reduction}{describe_tensor(call, ' of ')}"
+
+
+def describe_tensor(call: Call, preposition: str) -> str:
+    """Return what is moved, " of float32 (4, 3) from rank 0", or nothing for a barrier."""
+    if not call.dtype:
+        return ""
+    way = "from" if call.op in _SOURCES else "to"
+    root = "" if call.root is None else f" {way} rank {call.root}"
+    return f"{preposition}{call.dtype} {call.shape}{root}"
 
 
 def number_call(call: Call, seq: int | None, group: str) -> str:
@@ -39,9 +41,9 @@ def describe_site(site: str | None) -> str:
     return f" at {source.describe(site)}" if site else ""
 
 
-def list_ranks(lines: Mapping[int, str]) -> str:
-    """Return one indented line for all ranks of which the same is to be said."""
+def list_ranks(lines: Mapping[int, str], first: Collection[int] = ()) -> str:
+    """Return one indented line for all ranks of which the same is to be said, `first` on top."""
     by_text: dict[str, list[int]] = {}
-    for rank in sorted(lines):
+    for rank in sorted(lines, key=lambda rank: (rank not in first, rank)):
         by_text.setdefault(lines[rank], []).append(rank)
     return "".join(f"\n  {name_ranks(ranks)}: {text}" for text, ranks in by_text.items())

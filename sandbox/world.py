@@ -14,7 +14,7 @@ from types import TracebackType
 from typing import Any, Self
 
 from sandbox import backend as backends
-from sandbox import warm
+from sandbox import process, warm
 from sandbox.call import Call
 from sandbox.crew import Crew
 from sandbox.dispatch import dump_call
@@ -114,9 +114,11 @@ class World:
         call = Call(crew, self._monitor, self._output, timeout_s)
         for member in crew.members:
             member.clear()
-            if ranks is None or member.rank in ranks:
-                member.call(payload, is_last)
+        called = [m for m in crew.members if ranks is None or m.rank in ranks]
         try:
+            with process.interrupts_held():
+                for member in called:
+                    member.call(payload, is_last)
             trouble = call.wait()
         except KeyboardInterrupt:
             notes = [] if is_last else self._recover(crew, call)
@@ -132,10 +134,10 @@ class World:
 
     def _start(self, payload: bytes) -> Crew:
         allow_files(self.world_size)
-        process = warm.get(self.backend)
-        supervisor = process.fork_supervisor(payload)
+        warm_process = warm.get(self.backend)
+        supervisor = warm_process.fork_supervisor(payload)
         self._crew = Crew(supervisor, self._take_output)
-        self._directory = tempfile.mkdtemp(prefix="world-", dir=process.directory)
+        self._directory = tempfile.mkdtemp(prefix="world-", dir=warm_process.directory)
         self._store_path = self._new_store()
         self._monitor = Monitor(self.world_size)
         for rank in range(self.world_size):
@@ -162,6 +164,15 @@ class World:
 
     def _recover(self, crew: Crew, call: Call) -> list[str]:
         """Bring all ranks to where the next call can start; say what was lost on the way."""
+        try:
+            return self._settle(crew, call)
+        except KeyboardInterrupt:
+            self.close()
+            return ["Stopped twice: all ranks were ended, and their variables are lost."]
+
+    def _settle(self, crew: Crew, call: Call) -> list[str]:
+        # An interrupted rank may have issued a collective that it had no time to publish.
+        in_doubt = bool(crew.busy()) or not self._monitor.is_balanced()
         killed = call.interrupt(INTERRUPT_GRACE_S)
         lost = [member.rank for member in crew.members if member.ended]
         notes = []
@@ -171,7 +182,7 @@ class World:
             )
         if lost:
             notes.append(f"Starts anew, without its variables: {name_ranks(lost)}.")
-        if lost or not self._monitor.is_balanced():
+        if lost or in_doubt:
             notes += self._renew(crew)
         return notes
 

@@ -155,8 +155,8 @@ def _judge_units(observation: Observation) -> Failure | None:
     ]
     if not missing and not shared:
         return None
-    if set(observation.blocks) <= set(observation.wrapped) and missing:
-        mistake = Mistake.ROOT_WRAPPED_FIRST
+    if not observation.units:
+        mistake = Mistake.NOT_WRAPPED
     elif missing == list(observation.blocks):
         mistake = Mistake.ROOT_ONLY_WRAP
     else:
@@ -167,7 +167,7 @@ def _judge_units(observation: Observation) -> Failure | None:
     return Failure(
         mistake=mistake,
         expected=f"{len(observation.blocks)} blocks, each a unit of its own",
-        came=f"units: {', '.join(units)}",
+        came=f"units: {', '.join(units) or 'none'}",
     )
 
 

@@ -6,7 +6,6 @@ from dataclasses import dataclass, field
 import torch.distributed as dist
 from torch import nn
 from torch.distributed.device_mesh import DeviceMesh
-from torch.distributed.fsdp import FSDPModule
 
 import sandbox
 from grader.check import Check
@@ -30,7 +29,6 @@ class Observation:
     weights: dict[str, Shard] = field(default_factory=dict)
     held_bytes: int = 0
     blocks: tuple[str, ...] = ()
-    wrapped: tuple[str, ...] = ()  # modules that fully_shard was called on; "" is the root
     units: tuple[Unit, ...] = ()
     loss: float | None = None
     gradients: dict[str, Shard] = field(default_factory=dict)
@@ -62,7 +60,6 @@ def observe(shard_model: ShardModel, case: Case) -> Observation:
     held_bytes = new_bytes(before)
     weights = shards_of(model.named_parameters())
     modules = dict(model.named_modules())
-    wrapped = tuple(name for name, module in modules.items() if isinstance(module, FSDPModule))
     blocks = tuple(name for name, module in modules.items() if isinstance(module, toys.Block))
     units = units_of(model)
     loss = None
@@ -71,7 +68,7 @@ def observe(shard_model: ShardModel, case: Case) -> Observation:
         loss = _run_step(model, case)
         units = units_of(model)
     gradients = shards_of((name, weight.grad) for name, weight in model.named_parameters())
-    return Observation("Module", weights, held_bytes, blocks, wrapped, units, loss, gradients)
+    return Observation("Module", weights, held_bytes, blocks, units, loss, gradients)
 
 
 def _run_step(model: nn.Module, case: Case) -> float:

@@ -60,7 +60,6 @@ def observation(whole, rank, **changes):
         weights=shards,
         held_bytes=sum(shard.storage_bytes for shard in shards.values()),
         blocks=tuple(unit.modules[0] for unit in made[1:]),
-        wrapped=tuple(unit.modules[0] for unit in made),
         units=made,
         loss=1.0,
     )

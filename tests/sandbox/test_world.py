@@ -119,19 +119,26 @@ def test_stop_ends_a_hung_call_within_a_second_and_variables_survive() -> None:
 def test_a_rank_that_ignores_stop_is_killed_and_named() -> None:
     def swallow(owner: int) -> None:
         dist.barrier()
-        if dist.get_rank() == 0:
-            os.kill(owner, signal.SIGINT)
+        stops = num_stops
         while dist.get_rank() == 1:
             try:
+                if stops > 0:
+                    os.kill(owner, signal.SIGINT)
+                stops -= 1
                 time.sleep(60)
             except KeyboardInterrupt:
                 continue
 
+    num_stops = 1
     with sandbox.World(2) as world:
         world.run(count_calls)
         with pytest.raises(RanksInterrupted, match="killed: rank 1"):
             world.run(swallow, os.getpid())
         assert world.run(count_calls).results == [2, 1]
+        num_stops = 2
+        with pytest.raises(RanksInterrupted, match="Stopped twice: all ranks were ended"):
+            world.run(swallow, os.getpid())
+        assert world.run(count_calls).results == [1, 1]
 
 
 def test_stop_in_a_launch_ends_all_ranks() -> None:

@@ -7,8 +7,9 @@ CODE = "NORM_AFTER_CLIP"
 def train_step(model, optimizer, tokens, max_norm):
     loss = toys.next_token_loss(model(tokens), tokens)
     loss.backward()
-    grad_norm = torch.nn.utils.clip_grad_norm_(model.parameters(), max_norm)
-    grad_norm = torch.nn.utils.clip_grad_norm_(model.parameters(), max_norm)
+    torch.nn.utils.clip_grad_norm_(model.parameters(), max_norm)
+    gradients = [weight.grad for weight in model.parameters() if weight.grad is not None]
+    grad_norm = torch.nn.utils.get_total_norm(gradients).full_tensor()
     optimizer.step()
     optimizer.zero_grad()
     loss = loss.detach()
