@@ -2,6 +2,7 @@
 
 import os
 import sys
+import warnings
 from pathlib import Path
 
 from grader.nbgrader_plugin.validation import install as install_validator
@@ -10,6 +11,9 @@ CELL_TIMEOUT_S = 60  # a check ends itself after 20 s
 
 # nbgrader calls `alembic` by name, which lies beside this Python whether or not the venv is active.
 os.environ["PATH"] = f"{Path(sys.executable).parent}{os.pathsep}{os.environ.get('PATH', '')}"
+
+# nbgrader 0.9.6 with SQLAlchemy 2.1; harmless.
+warnings.filterwarnings("ignore", message="Object of type .* not in session")
 
 c = get_config()  # noqa: F821 (Jupyter puts it here)
 c.CourseDirectory.course_id = "shardlab"

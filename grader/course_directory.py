@@ -5,6 +5,7 @@ import os
 import shutil
 import subprocess
 import sys
+from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -85,28 +86,31 @@ class CourseDirectory:
 
     def results(self, student: str) -> list[CellResult]:
         """Return what each graded cell earned, in the order of the notebook."""
-        path = self._path("autograded", student)
-        cells = nbformat.read(path, as_version=4).cells if path.exists() else []
-        ends = {
-            cell.metadata.nbgrader.grade_id: scoring.outcome_of(cell)
-            for cell in cells
-            if scoring.is_autograded(cell)
-        }
+        ends = dict(self._ends(student, graded=True))
         not_graded = (Outcome.NOT_RUN, "nbgrader did not grade this submission")
         with Gradebook(f"sqlite:///{self.root}/gradebook.db") as gradebook:
             notebook = gradebook.find_submission_notebook(self.exercise, self.exercise, student)
             results = [
-                CellResult(
-                    grade.name, grade.auto_score, grade.max_score, *ends.get(grade.name, not_graded)
-                )
-                for grade in notebook.grades
+                CellResult(g.name, g.auto_score, g.max_score, *ends.get(g.name, not_graded))
+                for g in notebook.grades
             ]
         order = list(ends)
         return sorted(results, key=lambda found: order.index(found.grade_id) if order else 0)
 
+    def stopped_answers(self, student: str) -> dict[str, str]:
+        """Return why answers were stopped (they ended the kernel, took too long), by cell id."""
+        ends = self._ends(student, graded=False)
+        return {cell_id: reason for cell_id, (end, reason) in ends if end is Outcome.STOPPED}
+
     def feedback(self, student: str) -> str:
         """Return the student's feedback page."""
         return self._path("feedback", student).with_suffix(".html").read_text("utf-8")
+
+    def _ends(self, student: str, *, graded: bool) -> Iterator[tuple[str, tuple[Outcome, str]]]:
+        path = self._path("autograded", student)
+        for cell in nbformat.read(path, as_version=4).cells if path.exists() else []:
+            if scoring.is_autograded(cell) == graded:
+                yield cell.id, scoring.outcome_of(cell)
 
     def _path(self, step: str, student: str) -> Path:
         return self.root / step / student / self.exercise / f"{self.exercise}.ipynb"

@@ -10,17 +10,19 @@ from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor, as_completed
 from pathlib import Path
 
+from rich.box import SIMPLE_HEAD
 from rich.console import Console
 from rich.progress import Progress, SpinnerColumn, TimeElapsedColumn
 from rich.table import Table
 
 from grader.course import find_page
 from grader.course_directory import CellResult, CourseDirectory
+from grader.mistakes import Mistake
 from grader.nbgrader_plugin.scoring import Outcome
 from grader.samples import read_samples, submission
 
 NUM_AT_ONCE = 2  # each is a process of its own; nbgrader's database takes their turns
-SYMBOLS = {Outcome.PASSED: "[green]✓", Outcome.NOT_SOLVED: "[dim]○", Outcome.NOT_RUN: "[dim]–"}
+ZERO_MARKS = {Outcome.NOT_SOLVED: "[dim]○", Outcome.NOT_RUN: "[dim]–"}
 
 
 def grade_samples(exercise: str = "fsdp01") -> int:
@@ -37,9 +39,10 @@ def grade_samples(exercise: str = "fsdp01") -> int:
                 seconds[student] = took_s
                 progress.advance(bar)
         results = {student: course.results(student) for student in students}
-    console.print(score_table(results, seconds))
-    for line in reasons(results):
-        console.print(line, soft_wrap=True, highlight=False)
+        console.print(score_table(results, seconds))
+        stopped = {student: course.stopped_answers(student) for student in students}
+        for line in reasons(results, stopped):
+            console.print(line, soft_wrap=True, highlight=False, markup=False)
     return 0
 
 
@@ -59,26 +62,41 @@ def grade(course: CourseDirectory, students: Sequence[str]) -> Iterator[tuple[st
 
 def score_table(results: dict[str, list[CellResult]], seconds: dict[str, float]) -> Table:
     """Return a table with a row per student, and a column per graded cell, by number."""
-    cells = next(iter(results.values()))
-    table = Table(title="Points per graded cell")
-    table.add_column("student")
-    for number, cell in enumerate(cells, start=1):
+    table = Table(box=SIMPLE_HEAD, title="Points per graded cell", padding=(0, 1, 0, 0))
+    table.add_column("cell\nof")
+    for number, cell in enumerate(next(iter(results.values())), start=1):
         table.add_column(f"{number}\n{cell.max_score:g}", justify="right")
-    table.add_column("total", justify="right")
-    table.add_column("s", justify="right")
+    table.add_column("total\n", justify="right")
+    table.add_column("s\n", justify="right")
     for student, found in results.items():
-        marks = [f"{SYMBOLS.get(cell.outcome, '[red]✗')} {cell.score or 0:g}" for cell in found]
         total = sum(cell.score or 0 for cell in found)
-        table.add_row(student, *marks, f"[bold]{total:g}", f"{seconds[student]:.0f}")
+        table.add_row(student, *map(_mark, found), f"[bold]{total:g}", f"{seconds[student]:.0f}")
+    table.caption = "✗ wrong   ○ not solved yet   – not run"
     return table
 
 
-def reasons(results: dict[str, list[CellResult]]) -> Iterator[str]:
+def _mark(cell: CellResult) -> str:
+    if cell.outcome is Outcome.PASSED:
+        return f"[green]{cell.score or 0:g}"
+    return ZERO_MARKS.get(cell.outcome, "[red]✗")
+
+
+def reasons(
+    results: dict[str, list[CellResult]], stopped: dict[str, dict[str, str]]
+) -> Iterator[str]:
     """Yield a line for each cell that earned nothing: the mistake named, or what happened."""
     for student, found in results.items():
+        for cell_id, sentence in stopped.get(student, {}).items():
+            yield f"{student}: {cell_id}: {sentence}"
         for number, cell in enumerate(found, start=1):
             if cell.outcome not in (Outcome.PASSED, Outcome.NOT_SOLVED):
-                yield f"{student}, {number} {cell.grade_id}: {cell.outcome}: {cell.reason}"
+                yield f"{student}: {number} {cell.grade_id}: {_reason(cell)}"
+
+
+def _reason(cell: CellResult) -> str:
+    if cell.outcome is Outcome.FAILED:
+        return f"{cell.reason}: {Mistake[cell.reason].meaning}"
+    return cell.reason
 
 
 def _submit(course: CourseDirectory) -> Iterator[str]:

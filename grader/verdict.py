@@ -30,9 +30,8 @@ class CheckFailed(AssertionError):  # noqa: N818  (a verdict, no error of the pr
 class NotSolved(NotImplementedError):  # noqa: N818
     """Raised when an answer, or one it calls, is still `raise NotImplementedError()`."""
 
-    def __init__(self, name: str, stub: str) -> None:
-        super().__init__(name if stub in (name, "") else f"{name}: {stub}")
-        self.stub = stub
+    def __init__(self, name: str, called: str = "") -> None:
+        super().__init__(f"{name}: {called}" if called else name)
 
     def _render_traceback_(self) -> list[str]:
         """Show one line: IPython would print the grader's frames."""
@@ -69,8 +68,7 @@ def _fact(label: str, text: str) -> list[str]:
     return [f"  {label:<9}{first}", *(f"  {'':<9}{line}" for line in rest)]
 
 
-def not_solved(name: str, stub: str) -> str:
-    """Return the verdict of a stub; `stub` names the function that is one."""
-    if stub in (name, ""):
-        return f"○ not solved yet: {name}"
-    return f"○ not solved yet: {name}\n  It calls {stub}, which is not solved yet."
+def not_solved(name: str, called: str = "") -> str:
+    """Return the verdict of a stub; `called` names the stub if it is not the answer itself."""
+    verdict = f"○ not solved yet: {name}"
+    return f"{verdict}\n  It calls {called}, which is not solved yet." if called else verdict

@@ -131,10 +131,10 @@ def get_reduce_op(values: Values) -> str:
     for value in values:
         if isinstance(value, _WITH_REDUCE_OP):
             return _REDUCE_OPS[_get_type(value.reduceOp)]
-        if isinstance(value, dist.ReduceOp):
-            return _REDUCE_OPS[_get_type(value)]
         if isinstance(value, dist.ReduceOp.RedOpType):
             return _REDUCE_OPS[value]
+        if isinstance(value, dist.ReduceOp):
+            return _REDUCE_OPS[_get_type(value)]
     return "SUM"
 
 

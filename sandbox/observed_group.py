@@ -142,9 +142,9 @@ class ObservedGroup(dist.ProcessGroup, metaclass=_GroupType):
         self, name: str, args: Values, kwargs: dict[str, Any], frame: FrameType
     ) -> dist.Work:
         values = (*args, *kwargs.values()) if kwargs else args
-        call = METHODS[name](values, self._members)
         start_s = time.monotonic()
         work = getattr(self._inner, name)(*args, **kwargs)
+        call = METHODS[name](values, self._members)
         if self._block is not None:
             self._block.append(call)
             return work

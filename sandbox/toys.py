@@ -155,7 +155,7 @@ def token_samples(
 
 
 def _token_sample(seed: int, sample_id: int, seq_len: int, vocab_size: int) -> Tensor:
-    generator = torch.Generator().manual_seed(1_000_003 * seed + sample_id)
+    generator = torch.Generator().manual_seed(1_000_003 * seed + int(sample_id))
     start = torch.randint(vocab_size, (1,), generator=generator)
     stride = torch.randint(1, 4, (1,), generator=generator)
     counted = (start + stride * torch.arange(seq_len)) % vocab_size

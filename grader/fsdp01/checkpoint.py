@@ -155,10 +155,11 @@ def _save(check: Check, save: Save, directory: str, case: Case, next_epoch: int)
     try:
         check.launch(observe_save, save, directory, case, next_epoch, world_size=case.world_size)
     except (DeadlockError, CollectiveMismatchError) as error:
-        since_mark = [
-            phases.phases_of(error.run.ledger, rank)[-1] for rank in range(case.world_size)
+        idle = [
+            rank
+            for rank in range(case.world_size)
+            if not any(phases.phases_of(error.run.ledger, rank)[1:])  # nothing since the mark
         ]
-        idle = [rank for rank, events in enumerate(since_mark) if not events]
         if 0 < len(idle) < case.world_size:
             failure = explain.failure_of(error)
             check.judge(replace(failure, mistake=Mistake.RANK0_ONLY_STATE_DICT))

@@ -16,9 +16,9 @@ from grader.shards import Shard, shards_of
 from grader.verdict import Failure
 
 TrainStep = Callable[[nn.Module, torch.optim.Optimizer, Tensor, float], tuple[float, float]]
-NUM_STEPS = 2
-# First with nothing to clip: what reaches the optimizer is then the gradient before clipping.
-MAX_NORMS = (1e9, 0.5)
+# (max_norm, steps). First nothing is clipped: what reaches the optimizer is then the gradient
+# before clipping, and its second step shows what the first one left behind.
+ROUNDS = ((1e9, 2), (0.5, 1))
 
 
 def check_train_step(train_step: TrainStep) -> None:
@@ -30,17 +30,19 @@ def check_train_step(train_step: TrainStep) -> None:
     with Check("train_step", proof, train_step) as check:
         for case in CASES:
             run = check.launch(observe, train_step, case, world_size=case.world_size)
-            for number, max_norm in enumerate(MAX_NORMS):
+            for number, (max_norm, num_steps) in enumerate(ROUNDS):
                 seen = [rounds[number] for rounds in run.results]
-                check.judge(_judge(seen, case, max_norm))
+                check.judge(_judge(seen, case, max_norm, num_steps))
 
 
 def observe(train_step: TrainStep, case: Case) -> list[list[StepSeen]]:
-    """Run the steps on this rank's slices, once per max_norm."""
-    return [_observe_steps(train_step, case, max_norm) for max_norm in MAX_NORMS]
+    """Run the steps of each round on this rank's slices."""
+    return [_observe_steps(train_step, case, *options) for options in ROUNDS]
 
 
-def _observe_steps(train_step: TrainStep, case: Case, max_norm: float) -> list[StepSeen]:
+def _observe_steps(
+    train_step: TrainStep, case: Case, max_norm: float, num_steps: int
+) -> list[StepSeen]:
     model, optimizer = new_sharded(case)
     arrived: list[dict[str, Shard]] = []
     optimizer.register_step_pre_hook(
@@ -49,7 +51,7 @@ def _observe_steps(train_step: TrainStep, case: Case, max_norm: float) -> list[S
         )
     )
     seen = []
-    for step in range(NUM_STEPS):
+    for step in range(num_steps):
         arrived.clear()
         tokens = case.tokens(step, dist.get_rank()).to(sandbox.device())
         numbers = _as_numbers(train_step(model, optimizer, tokens, max_norm))
@@ -71,15 +73,15 @@ def _as_numbers(answer: object) -> tuple[float, float] | str:
     return loss, grad_norm
 
 
-def _judge(seen: list[list[StepSeen]], case: Case, max_norm: float) -> Failure | None:
+def _judge(
+    seen: list[list[StepSeen]], case: Case, max_norm: float, num_steps: int
+) -> Failure | None:
     """Accept either way of writing the clipping factor, with torch's 1e-6 or without."""
-    batches = [case.global_tokens(step) for step in range(NUM_STEPS)]
-    failures = [
-        judge_steps(
-            seen, train(case.new_model(), LEARNING_RATE, batches, max_norm, epsilon), max_norm
-        )
-        for epsilon in CLIP_EPSILONS
-    ]
+    batches = [case.global_tokens(step) for step in range(num_steps)]
+    failures = []
+    for epsilon in CLIP_EPSILONS:
+        truths = train(case.new_model(), LEARNING_RATE, batches, max_norm, epsilon)
+        failures.append(judge_steps(seen, truths, max_norm))
     if None in failures or failures[0] is None:
         return None
     return replace(failures[0], where=f"{failures[0].where} (case: {case.text})")

@@ -7,6 +7,7 @@ import pytest
 
 from grader.course_directory import CourseDirectory
 
+MARK = "SHARDLAB_TEST_COURSE"  # tells a test's own processes from all others
 DUMMY = Path(__file__).parent / "dummy"
 
 
@@ -14,7 +15,7 @@ class DummyCourse(CourseDirectory):
     """A course directory whose kernels find the tiny exercise's checks."""
 
     def environment(self):
-        return {**super().environment(), "PYTHONPATH": str(DUMMY)}
+        return {**super().environment(), "PYTHONPATH": str(DUMMY), MARK: str(self.root)}
 
     def answers(self, **sources):
         """Return the right notebook with some answers replaced."""

@@ -28,14 +28,22 @@ def test_table_has_points_per_cell_and_total():
     console = Console(file=io.StringIO(), width=80)
     console.print(score_table(RESULTS, dict.fromkeys(RESULTS, 12.3)))
     rows = [line.split() for line in console.file.getvalue().splitlines()]
-    cells = {row[1]: [word for word in row if word != "│"][1:] for row in rows if "│" in row}
-    assert cells["right"] == ["✓", "60", "✓", "40", "100", "12"]
-    assert cells["wrong"] == ["✓", "60", "✗", "0", "60", "12"]
-    assert cells["lost"] == ["–", "0", "○", "0", "0", "12"]
+    assert ["right", "60", "40", "100", "12"] in rows
+    assert ["wrong", "60", "✗", "60", "12"] in rows
+    assert ["lost", "–", "○", "0", "12"] in rows
 
 
-def test_mistakes_are_named_and_blanks_are_not():
-    assert list(reasons(RESULTS)) == [
-        "wrong, 2 check_b: failed: LOCAL_GRAD_NORM",
-        "lost, 1 check_a: not run: not graded",
+def test_table_of_eleven_cells_fits_a_terminal():
+    cells = [CellResult(f"check_{i}", 16, 16, Outcome.PASSED, "") for i in range(11)]
+    console = Console(file=io.StringIO(), width=80)
+    console.print(score_table({"another-style": cells}, {"another-style": 100}))
+    assert "another-style" in console.file.getvalue()
+
+
+def test_mistakes_and_stopped_answers_are_named_and_blanks_are_not():
+    wrong, *lost = reasons(RESULTS, {"lost": {"a": "This cell ended the kernel."}})
+    assert wrong.startswith("wrong: 2 check_b: LOCAL_GRAD_NORM: The gradient norm is")
+    assert lost == [
+        "lost: a: This cell ended the kernel.",
+        "lost: 1 check_a: not graded",
     ]

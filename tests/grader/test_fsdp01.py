@@ -69,7 +69,9 @@ def test_stub_is_not_solved_yet(check, capfd, tmp_path):
 
 
 def test_a_stub_that_an_answer_calls_is_named(capfd, tmp_path):
-    (tmp_path / "stub.py").write_text("def shard_model(model, mesh):\n    raise NotImplementedError()")
+    (tmp_path / "stub.py").write_text(
+        "def shard_model(model, mesh):\n    raise NotImplementedError()"
+    )
     with pytest.raises(NotSolved):
         answers.run_check(EXERCISE, "build", answers.solution(EXERCISE, tmp_path / "stub.py"))
     assert "It calls shard_model, which is not solved yet." in capfd.readouterr().out

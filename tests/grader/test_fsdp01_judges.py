@@ -44,7 +44,7 @@ def truths():
     return train(CASE.new_model(), 1e-2, [CASE.global_tokens(step) for step in range(2)], 0.5, 1e-6)
 
 
-def units(weights, num_blocks=4):
+def units(weights, num_blocks=3):
     names = [f"blocks.{number}" for number in range(num_blocks)]
     owned = {name: tuple(w for w in weights if w.startswith(f"{name}.")) for name in names}
     rest = tuple(weight for weight in weights if not weight.startswith("blocks."))
@@ -133,9 +133,9 @@ def test_a_step_without_collectives_is_found(weights, truths):
 def test_collectives_of_the_default_wrapping(weights):
     shapes = {name: tuple(weight.shape) for name, weight in weights.items()}
     forward, backward = expected_collectives(units(weights), shapes, (), WORLD_SIZE)
-    assert forward.total() == 4 + 1  # num_blocks and the root
-    assert sum(n for (op, _), n in backward.items() if op == "all_gather") == 4
-    assert sum(n for (op, _), n in backward.items() if op == "reduce_scatter") == 4 + 1
+    assert forward.total() == 3 + 1  # num_blocks and the root
+    assert sum(n for (op, _), n in backward.items() if op == "all_gather") == 3
+    assert sum(n for (op, _), n in backward.items() if op == "reduce_scatter") == 3 + 1
     assert expected_collectives(units(weights), shapes, (), 1) == ({}, {})
 
 

@@ -28,10 +28,17 @@ def train_step(model, optimizer, tokens, max_norm):
 """
 
 
+class MarkedCourse(CourseDirectory):
+    """A course directory whose processes can be told from all others."""
+
+    def environment(self):
+        return {**super().environment(), "SHARDLAB_TEST_COURSE": str(self.root)}
+
+
 @pytest.fixture(scope="module")
 def course(tmp_path_factory):
     """Return the course after grading four submissions, two at a time, and their feedback."""
-    course = CourseDirectory.create(tmp_path_factory.mktemp("course"), find_page("fsdp01").text)
+    course = MarkedCourse.create(tmp_path_factory.mktemp("course"), find_page("fsdp01").text)
     course.submit("blank", json.dumps(course.released()))
     course.submit("crashed", submission(course.source(), CRASHES_AND_DEADLOCKS))
     course.submit("mixed", submission(course.source(), read_samples("fsdp01")["partly-right"]))
@@ -77,6 +84,9 @@ def test_crash_and_deadlock_cost_their_own_points(course):
 
 
 def test_no_kernel_and_no_rank_is_left(course):
-    place = str(course.root)
-    left = [p for p in psutil.process_iter(["cwd", "cmdline"]) if place in str(p.info)]
-    assert not left
+    places = [(p.info["environ"] or {}).get("SHARDLAB_TEST_COURSE") for p in processes()]
+    assert str(course.root) not in places
+
+
+def processes():
+    return psutil.process_iter(["environ"])

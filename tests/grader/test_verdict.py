@@ -55,7 +55,7 @@ def test_an_error_of_the_grader_is_no_verdict(capsys):
 
 
 @pytest.mark.parametrize(
-    "error", [CheckFailed("step", Failure(mistake=Mistake.RAISED)), NotSolved("step", "")]
+    "error", [CheckFailed("step", Failure(mistake=Mistake.RAISED)), NotSolved("step")]
 )
 def test_notebook_shows_an_exception_in_one_line(error):
     [line] = error._render_traceback_()
@@ -117,4 +117,4 @@ def test_a_step_without_hints_is_an_error_that_names_those_with():
 
 def test_not_solved_names_the_function_that_an_answer_calls():
     assert verdict.not_solved("loop", "step").endswith("It calls step, which is not solved yet.")
-    assert verdict.not_solved("loop", "loop") == "○ not solved yet: loop"
+    assert verdict.not_solved("loop") == "○ not solved yet: loop"

@@ -151,6 +151,28 @@ def test_groups_locked_crosswise_are_told_apart() -> None:
     assert "all_reduce #1 of ranks 0, 1 (group 2 of these ranks)" in problem.waiting[1]
 
 
+def test_no_proof_while_a_lacking_rank_still_runs() -> None:
+    monitor = Monitor(3)
+    monitor.feed(0, ("group", "g", (0, 1, 2)))
+    monitor.feed(0, ("issue", 0, "g", 1, False, tuple(ALL_REDUCE), None, 1.0, (0, ())))
+    monitor.finished(2)
+    assert monitor.problem() is None
+    monitor.finished(1)
+    assert monitor.problem() is not None
+
+
+def test_a_rank_goes_on_if_one_of_its_threads_can() -> None:
+    monitor = Monitor(3)
+    monitor.finished(2)
+    for gid, ranks in (("a", (0, 1)), ("b", (0, 2))):
+        monitor.feed(0, ("group", gid, ranks))
+    monitor.feed(0, ("issue", 0, "a", 1, False, tuple(ALL_REDUCE), None, 0.0, (1, (2,))))
+    monitor.feed(0, ("issue", 1, "b", 1, False, tuple(ALL_REDUCE), None, 0.0, (2, (1,))))
+    assert monitor.problem() is None  # rank 1 may yet come, and thread 1 go on
+    monitor.finished(1)
+    assert monitor.problem() is not None
+
+
 def test_a_running_rank_is_no_evidence() -> None:
     monitor, _ = run_to_the_end(EVERYONE, ["g"], ["g"], ["g"], [])
     monitor.begin_call(0.0)  # rank 3 runs again
@@ -168,6 +190,19 @@ def test_a_wait_that_was_given_up_is_no_evidence() -> None:
     assert monitor.problem() is not None
     monitor.feed(0, ("end", 0, None, 0))
     assert monitor.problem() is None
+
+
+def test_of_two_threads_in_one_operation_one_may_give_up() -> None:
+    monitor = Monitor(2)
+    monitor.finished(1)
+    monitor.feed(0, ("group", "g", (0, 1)))
+    monitor.feed(0, ("issue", 0, "g", 1, True, tuple(ALL_REDUCE), None, 0.0, (1, (2,))))
+    monitor.feed(0, ("wait", 0, "g", 1, (2, (1,))))
+    assert monitor.problem() is not None
+    monitor.feed(0, ("end", 0, None, 1))
+    assert monitor.problem() is None  # thread 2 still waits, but thread 1 goes on
+    monitor.feed(0, ("issue", 1, "g", 2, False, tuple(ALL_REDUCE), None, 0.0, (1, (2,))))
+    assert monitor.problem() is not None
 
 
 def test_an_operation_that_all_have_issued_is_no_evidence() -> None:

@@ -203,6 +203,12 @@ def test_time_for_the_whole_notebook_is_bounded(course):
     assert "used up the 1 s" in reason
 
 
+def test_answers_that_are_not_run_earn_nothing(course):
+    course.hand_in("not_run", course.answers(**WRONG))
+    assert course.nbgrader("autograde", "--student=not_run", "--no-execute").returncode == 0
+    assert course.scores("not_run") == NONE
+
+
 def test_release_has_no_solution(course):
     text = (course.root / "release" / "dummy" / "dummy.ipynb").read_text()
     assert "return 2 * x" not in text

@@ -1,0 +1,125 @@
+"""Byte formulas against rings that are played through, chunk by chunk; counting and filtering."""
+
+from __future__ import annotations
+
+from collections import Counter
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from sandbox.ledger import Event, Ledger, Op
+
+
+def event(rank: int = 0, op: Op = Op.ALL_REDUCE, world_size: int = 4, **fields: Any) -> Event:
+    numel = fields.pop("numel", 8)
+    fields = {"seq": 1, "dtype": "float32", "nbytes": numel * 4, **fields}
+    return Event(rank=rank, op=op, group=tuple(range(world_size)), numel=numel, **fields)
+
+
+def bytes_by_rank(op: Op, world_size: int, **fields: Any) -> list[float]:
+    ledger = Ledger(event(rank, op, world_size, **fields) for rank in range(world_size))
+    return [ledger.sent_bytes(rank) for rank in range(world_size)]
+
+
+def play_ring(world_size: int, chunk_bytes: int, num_rounds: int) -> list[int]:
+    """Each rank passes one chunk to its right per round."""
+    sent = Counter[int]()
+    for _ in range(num_rounds):
+        for rank in range(world_size):
+            sent[rank] += chunk_bytes
+    return [sent[rank] for rank in range(world_size)]
+
+
+def play_chain(world_size: int, root: int, nbytes: int) -> list[int]:
+    """The root hands the tensor to its right, and so on until the last one has it."""
+    sent = Counter[int]()
+    holder = root
+    while (holder + 1) % world_size != root:
+        sent[holder] += nbytes
+        holder = (holder + 1) % world_size
+    return [sent[rank] for rank in range(world_size)]
+
+
+@given(st.integers(1, 6), st.integers(0, 100))
+def test_ring_collectives(world_size: int, chunk: int) -> None:
+    numel = chunk * world_size
+    one_pass = play_ring(world_size, chunk * 4, world_size - 1)
+    assert bytes_by_rank(Op.ALL_GATHER, world_size, numel=numel) == one_pass
+    assert bytes_by_rank(Op.REDUCE_SCATTER, world_size, numel=numel) == one_pass
+    assert bytes_by_rank(Op.ALL_TO_ALL, world_size, numel=numel) == one_pass
+    # An all-reduce is a reduce-scatter and an all-gather.
+    assert bytes_by_rank(Op.ALL_REDUCE, world_size, numel=numel) == [2 * b for b in one_pass]
+
+
+@given(st.integers(1, 6).flatmap(lambda n: st.tuples(st.just(n), st.integers(0, n - 1))))
+def test_broadcast_is_a_chain_from_the_root(case: tuple[int, int]) -> None:
+    world_size, root = case
+    assert bytes_by_rank(Op.BROADCAST, world_size, root=root) == play_chain(world_size, root, 32)
+
+
+def test_rooted_collectives_send_parts() -> None:
+    assert bytes_by_rank(Op.REDUCE, 4, root=1) == [32, 0, 32, 32]
+    assert bytes_by_rank(Op.GATHER, 4, root=1) == [8, 0, 8, 8]
+    assert bytes_by_rank(Op.SCATTER, 4, root=1) == [0, 24, 0, 0]
+
+
+def test_uneven_all_to_all_keeps_its_own_part() -> None:
+    ledger = Ledger([event(1, Op.ALL_TO_ALL, 3, numel=10, parts=(1, 2, 7))])
+    assert ledger.sent_bytes(1) == (1 + 7) * 4
+
+
+def test_point_to_point_and_barrier() -> None:
+    assert Ledger([event(0, Op.SEND, root=1)]).sent_bytes(0) == 32
+    assert Ledger([event(0, Op.RECV, root=1)]).sent_bytes(0) == 0
+    assert Ledger([event(0, Op.BARRIER, numel=0)]).sent_bytes(0) == 0
+
+
+def test_many_thirds_add_up_exactly() -> None:
+    ledger = Ledger(event(0, Op.ALL_GATHER, 3, numel=1) for _ in range(3000))
+    assert ledger.sent_bytes(0) == 3000 * 4 * 2 / 3
+
+
+def test_an_unknown_algorithm_is_refused() -> None:
+    with pytest.raises(ValueError, match="'tree', expected 'ring'"):
+        Ledger().sent_bytes(0, algorithm="tree")
+
+
+def test_count_and_where() -> None:
+    ledger = Ledger(
+        [
+            event(0, Op.ALL_GATHER),
+            event(0, Op.ALL_GATHER, numel=2),
+            event(1, Op.ALL_GATHER, dtype="bfloat16"),
+            event(1, Op.ALL_REDUCE, reduce_op="SUM"),
+        ]
+    )
+    assert ledger.count(Op.ALL_GATHER) == 2
+    assert ledger.count("all_gather", rank=1) == 1
+    assert ledger.count(Op.ALL_GATHER, rank=None) == 3
+    assert len(ledger.where(dtype="bfloat16")) == 1
+    assert len(ledger.where(lambda e: e.numel == 2, rank=0)) == 1
+    assert len(ledger.where(group=[0, 1, 2, 3], reduce_op="SUM")) == 1
+    with pytest.raises(ValueError, match="allgather"):
+        ledger.count("allgather")
+
+
+def test_events_come_in_the_order_of_their_start() -> None:
+    ledger = Ledger([event(1, start_s=2.0), event(0, start_s=1.0), event(2, start_s=1.0)])
+    assert [e.rank for e in ledger] == [0, 2, 1]
+    assert ledger[-1].rank == 1
+    assert len(ledger[:2]) == 2
+
+
+@pytest.mark.parametrize(
+    ("events", "text"),
+    [
+        ([], "Ledger(no collectives)"),
+        ([event(0), event(1)], "Ledger(2 ranks, each rank: 1 all_reduce)"),
+        ([event(0), event(0), event(1)], "Ledger(2 ranks, 3 all_reduce)"),
+        ([event(0), event(0, Op.BARRIER)], "Ledger(1 rank, 1 all_reduce, 1 barrier)"),
+    ],
+)
+def test_the_repr_is_one_line(events: list[Event], text: str) -> None:
+    assert repr(Ledger(events)) == text
