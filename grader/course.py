@@ -16,6 +16,12 @@ class Page:
     notebook: Path
     is_exercise: bool
 
+    @property
+    def is_outdated(self) -> bool:
+        """Whether the text was written after the notebook, so that building may change it."""
+        text, notebook = self.text, self.notebook
+        return not notebook.exists() or notebook.stat().st_mtime_ns < text.stat().st_mtime_ns
+
 
 def pages(root: Path = ROOT) -> Iterator[Page]:
     """Yield the lessons, then the exercises, each group in the order of its names."""

@@ -9,19 +9,22 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import NoReturn
 
-from grader.course import ROOT
+from grader.course import ROOT, pages
 from grader.learn import LEARN, fill
-from grader.notebooks import write_notebooks
 
 
 def prepare() -> Iterator[str]:
-    """Build the notebooks whose text is newer, and hand out what is new; yield a line for each."""
-    for path in write_notebooks(only_newer=True):
-        yield f"built {path.relative_to(ROOT)}"
+    """Build the notebooks if a text is newer, and hand out what is new; yield a line for each."""
+    if any(page.is_outdated for page in pages()):
+        # Imported here: it takes two seconds, and a learner's texts never change.
+        from grader.notebooks import write_notebooks
+
+        for path in write_notebooks():
+            yield f"built {path.relative_to(ROOT)}"
     yield from fill()
 
 
-def start(flags: list[str]) -> NoReturn:
+def start(flags: list[str], folder: Path = LEARN) -> NoReturn:
     """Become JupyterLab.
 
     The server's working directory is the course directory: there its nbgrader extensions find
@@ -29,6 +32,9 @@ def start(flags: list[str]) -> NoReturn:
     """
     scripts = Path(sys.executable).parent  # a terminal in JupyterLab finds `nbgrader` there
     os.environ["PATH"] = f"{scripts}{os.pathsep}{os.environ.get('PATH', '')}"
+    # Its labconfig/ hides what is for instructors; it comes first, the user's own settings follow.
+    paths = [str(ROOT / "exercises"), os.environ.get("JUPYTER_CONFIG_PATH", "")]
+    os.environ["JUPYTER_CONFIG_PATH"] = os.pathsep.join(filter(None, paths))
     os.chdir(ROOT / "exercises")
-    command = [sys.executable, "-m", "jupyterlab", f"--ServerApp.root_dir={LEARN}", *flags]
+    command = [sys.executable, "-m", "jupyterlab", f"--ServerApp.root_dir={folder}", *flags]
     os.execv(sys.executable, command)

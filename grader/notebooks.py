@@ -6,6 +6,7 @@ Run with: python -m grader notebooks [--check]
 from collections import Counter
 from pathlib import Path
 
+import jupytext
 import nbformat
 from nbformat import NotebookNode
 
@@ -20,8 +21,6 @@ def build(text: str, name: str, *, is_exercise: bool) -> str:
 
     Raises ValueError if the text is not fit to be handed out: see `check_exercise`, `check_lesson`.
     """
-    import jupytext  # takes a second; most runs of `make lab` build nothing
-
     parsed = jupytext.reads(text, fmt="py:percent")
     cells = [_clean_cell(cell, f"{name}-{i:02}") for i, cell in enumerate(parsed.cells, start=1)]
     (check_exercise if is_exercise else check_lesson)(cells, name)
@@ -88,12 +87,10 @@ def _counts(mark: NotebookNode) -> bool:
     return bool(mark["grade"] and "bonus" not in mark["grade_id"])
 
 
-def write_notebooks(root: Path = ROOT, *, only_newer: bool = False) -> list[Path]:
-    """Build the pages, or only those whose text is newer; return the notebooks that changed."""
+def write_notebooks(root: Path = ROOT) -> list[Path]:
+    """Build every page; return the notebooks that changed."""
     changed = []
     for page in pages(root):
-        if only_newer and not _text_is_newer(page):
-            continue
         built = build_page(page)
         if _current(page) != built:
             page.notebook.parent.mkdir(parents=True, exist_ok=True)
@@ -115,8 +112,3 @@ def build_page(page: Page) -> str:
 
 def _current(page: Page) -> str | None:
     return page.notebook.read_text("utf-8") if page.notebook.exists() else None
-
-
-def _text_is_newer(page: Page) -> bool:
-    notebook = page.notebook
-    return not notebook.exists() or notebook.stat().st_mtime_ns < page.text.stat().st_mtime_ns

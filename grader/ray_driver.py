@@ -1,28 +1,33 @@
-"""The process that owns a real Ray: fits one trainer, says what came of it, ends with its parent.
+"""The process that owns a real Ray: fits one trainer, says what came of it, leaves nothing behind.
 
 Run by grader/ray_fit.py as: python -m grader.ray_driver DIRECTORY RESULT_FD
-Reads the pickled make_trainer from DIRECTORY; when its stdin closes, it and its Ray end.
+Reads the pickled make_trainer from DIRECTORY. When its stdin closes, its parent is gone or wants no
+more of it: then it ends every process that Ray has started, and removes DIRECTORY.
 """
 
 import json
 import os
+import shutil
 import sys
 import threading
 from pathlib import Path
 from typing import Any
 
 import cloudpickle
-import psutil
+
+from sandbox.process import adopt_orphans, end_descendants
 
 OBJECT_STORE_BYTES = 80_000_000  # Ray's least; the toy sends nothing through it
 
 
 def main(directory: Path, result_fd: int) -> None:
     """Fit, and write the result as JSON to `result_fd`."""
-    threading.Thread(target=_end_with_parent, daemon=True).start()
+    adopt_orphans()  # Ray's processes do not die with the one that started them
+    threading.Thread(target=_end_with_parent, args=(directory,), daemon=True).start()
     import ray
 
     make_trainer, num_workers = cloudpickle.loads((directory / "call.pkl").read_bytes())
+    trainer = make_trainer(num_workers, str(directory / "storage"))
     ray.init(
         address="local",
         num_cpus=num_workers,
@@ -31,11 +36,12 @@ def main(directory: Path, result_fd: int) -> None:
         _temp_dir=str(directory / "ray"),
     )
     try:
-        result = make_trainer(num_workers, str(directory / "storage")).fit()
+        result = trainer.fit()
     finally:
         ray.shutdown()
+        end_descendants()
     with os.fdopen(result_fd, "w") as file:
-        json.dump(_plain(result), file)
+        json.dump(_plain(result), file, default=str)
 
 
 def _plain(result: Any) -> dict[str, Any]:
@@ -43,25 +49,12 @@ def _plain(result: Any) -> dict[str, Any]:
     return {"metrics": result.metrics, "checkpoint": checkpoint.path if checkpoint else None}
 
 
-def _end_with_parent() -> None:
-    """Wait until the parent is gone or lets go; then end every process that Ray has started."""
+def _end_with_parent(directory: Path) -> None:
     while os.read(sys.stdin.fileno(), 1 << 10):
         pass
-    end_tree(os.getpid())
-
-
-def end_tree(pid: int) -> None:
-    """Kill the process `pid` and all its descendants, `pid` last."""
-    try:
-        root = psutil.Process(pid)
-        processes = [*root.children(recursive=True), root]
-    except psutil.NoSuchProcess:
-        return
-    for process in processes:
-        try:
-            process.kill()
-        except psutil.NoSuchProcess:
-            continue
+    end_descendants()
+    shutil.rmtree(directory, ignore_errors=True)
+    os._exit(1)
 
 
 if __name__ == "__main__":

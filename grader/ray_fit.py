@@ -14,13 +14,13 @@ from typing import IO, Any
 
 import cloudpickle
 
-from grader.ray_driver import end_tree
-from grader.verdict import show
+from grader.verdict import NotSolved, not_solved, show
 from sandbox.progress import waiting
 
 EXPECTED_S = 30.0
 TIMEOUT_S = 180.0
 TICK_S = 0.2
+END_TIMEOUT_S = 10.0
 MAX_LOG_LINES = 30
 
 
@@ -79,28 +79,41 @@ def _drive(directory: Path) -> dict[str, Any]:
         try:
             _wait(driver)
         finally:
-            end_tree(driver.pid)
-            driver.communicate()
+            _end(driver)
         text = results.read()
         if not text:
-            raise RayFitError(_tail(log))
+            raise _error_of(log)
         result: dict[str, Any] = json.loads(text)
         return result
+
+
+def _end(driver: subprocess.Popen[bytes]) -> None:
+    """Have the driver end its Ray and itself, if they still run: on Stop, or at the timeout."""
+    assert driver.stdin is not None
+    driver.stdin.close()
+    try:
+        driver.wait(END_TIMEOUT_S)
+    except subprocess.TimeoutExpired:
+        driver.kill()
+        driver.wait()
 
 
 def _wait(driver: subprocess.Popen[bytes]) -> None:
     """Wait for the driver with a progress bar, at most TIMEOUT_S."""
     end_s = time.monotonic() + TIMEOUT_S
-    with waiting("Ray starts two workers and trains", EXPECTED_S) as tick:
+    with waiting("Ray starts its workers and trains", EXPECTED_S) as tick:
         while driver.poll() is None and time.monotonic() < end_s:
             tick()
             time.sleep(TICK_S)
 
 
-def _tail(log: IO[str]) -> str:
+def _error_of(log: IO[str]) -> Exception:
+    """Return what to raise for a run that left no result: the end of its output says why."""
     log.seek(0)
     lines = log.read().splitlines()[-MAX_LOG_LINES:]
-    return "\n".join(["the run did not end well. The end of its output:", *lines])
+    if lines and lines[-1] == "NotImplementedError":
+        return NotSolved("fit_on_ray", "make_trainer")
+    return RayFitError("\n".join(["the run did not end well. The end of its output:", *lines]))
 
 
 def fit_and_tell(make_trainer: Callable[[int, str], Any], num_workers: int = 2) -> None:
@@ -108,7 +121,11 @@ def fit_and_tell(make_trainer: Callable[[int, str], Any], num_workers: int = 2) 
     if "NBGRADER_EXECUTION" in os.environ:
         show("Not run while grading: no points depend on it.")
         return
-    done = fit(make_trainer, num_workers)
+    try:
+        done = fit(make_trainer, num_workers)
+    except NotSolved:
+        show(not_solved("fit_on_ray", "make_trainer"))
+        return
     numbers = ", ".join(f"{key} {value:.4g}" for key, value in sorted(done.metrics.items()))
     show(f"{num_workers} Ray workers trained: {numbers}")
     show(f"checkpoint: {', '.join(done.checkpoint_files)}")

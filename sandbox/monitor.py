@@ -107,7 +107,8 @@ class Monitor:
             if issue is None or not threads >= set(wait.waiting.others):
                 return None
             if wait.key not in self._pending:
-                return f"in {self._name(issue)}{describe_site(issue.site)}"
+                told = "" if issue.seq is None else " (issued by all of them)"
+                return f"in {self._name(issue)}{told}{describe_site(issue.site)}"
         return None
 
     def is_balanced(self) -> bool:
@@ -138,7 +139,8 @@ class Monitor:
             group, ranks = self._name_group(issue.gid), self._groups[issue.gid]
             operation = self._pending[key] = Operation(group, self._number(issue), ranks)
         operation.issued[rank] = issue
-        self._states[rank].last = issue
+        if issue.seq:
+            self._states[rank].last = issue
         first = next(iter(operation.issued.values()))
         is_alike = _is_alike(issue.call, first.call)
         if not is_alike and find_disagreement(_calls(operation), operation.ranks):
@@ -165,8 +167,12 @@ class Monitor:
         """Whether no other member is about to show which side of a mismatch is the odd one."""
         first_s = min(issue.time_s for issue in operation.issued.values())
         states = [self._states[rank] for rank in operation.missing]
+        has_death = any(state.has_died for state in self._states)
         return now_s - first_s > SETTLE_S or all(
-            state.has_finished or state.has_died or state.is_blocked(self._pending)
+            state.has_finished
+            or state.has_died
+            or state.is_blocked(self._pending)
+            or (has_death and state.waits)  # in what may be complete, but for the one that died
             for state in states
         )
 

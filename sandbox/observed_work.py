@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import sys
-import time
 from collections.abc import Callable
 from datetime import timedelta
 from typing import Any, ClassVar
@@ -34,28 +33,24 @@ class ObservedWork(dist.Work):
 
     def wait(self, timeout: timedelta = NO_TIMEOUT) -> bool:
         """Block until the operation is complete; Ctrl-C gets through."""
-        if not self._blocks:
-            done = self._inner.wait(timeout)
-            self._event.end()
-            return done
-        if self._can_poll and self._inner.is_completed():
-            done = self._inner.wait()
-            self._event.end()
-            return done
+        if not self._blocks or (self._can_poll and self._inner.is_completed()):
+            return wait_on_record(self._event, 0.0, lambda _: self._inner.wait(timeout))
         patience_s = timeout.total_seconds() or self._patience_s
         block = self._poll if self._can_poll else self._wait_elsewhere
         return wait_on_record(self._event, patience_s, lambda note: block(timeout, note))
 
     def _poll(self, timeout: timedelta, note: Callable[[], None]) -> bool:
         """Wait in short steps: gloo's collectives survive a wait that runs out of time."""
-        deadline_s = time.monotonic() + timeout.total_seconds() if timeout else None
+        left = timeout or timedelta.max
         while True:
+            step = min(left, TICK)
             try:
-                return self._inner.wait(TICK)
+                return self._inner.wait(step)
             except RuntimeError:
                 if self._inner.is_completed():
                     return self._inner.wait()  # done just now, or its own error
-                if deadline_s is not None and time.monotonic() >= deadline_s:
+                left -= step
+                if not left:
                     raise
             note()
 
@@ -66,7 +61,8 @@ class ObservedWork(dist.Work):
 
     def get_future(self) -> torch.futures.Future:
         """Return the backend's future; if C++ takes it during backward, wait for it at its end."""
-        if sys._getframe(1).f_code is _engine_run_backward.__code__:
+        caller = sys._getframe().f_back  # None in autograd's own threads, which serve GPUs
+        if self._blocks and caller and caller.f_code is _engine_run_backward.__code__:
             EndOfBackward.wait_for(self)
         return self._inner.get_future()
 
@@ -97,7 +93,7 @@ for _name in (
 def wait_on_record(
     event: Published, patience_s: float, block: Callable[[Callable[[], None]], Any]
 ) -> Any:
-    """Return what `block` returns, with the wait and its end published.
+    """Return what `block` returns, with its end published, and the wait if it is a patient one.
 
     `block` calls the function it is given every now and then, to have the wait looked at again.
     """

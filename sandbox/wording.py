@@ -28,9 +28,9 @@ def describe_tensor(call: Call, preposition: str) -> str:
 
 
 def number_call(call: Call, seq: int | None, group: str) -> str:
-    """Return which one it is: "all_reduce #7 of ranks 0-3"."""
+    """Return which one it is: "all_reduce #7 of ranks 0-3"; send and recv have no place."""
     if seq is None:
-        return f"{call.op} between {group}"
+        return describe_call(call)
     if seq == 0:
         return f"{call.op} of {group}"
     return f"{call.op} #{seq} of {group}"

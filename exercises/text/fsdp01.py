@@ -73,14 +73,14 @@ def rows_of_rank(num_rows: int, rank: int, world_size: int) -> tuple[int, int]:
     return min(rank * share, num_rows), min((rank + 1) * share, num_rows)
     ### END SOLUTION
 
-# %% nbgrader={"grade": true, "grade_id": "check_rows_of_rank", "locked": true, "points": 6, "schema_version": 3, "solution": false, "task": false}
+# %% tags=["raises-exception"] nbgrader={"grade": true, "grade_id": "check_rows_of_rank", "locked": true, "points": 6, "schema_version": 3, "solution": false, "task": false}
 fsdp01.check_rows_of_rank(rows_of_rank)
 
 # %% [markdown]
 # The picture is drawn by your function. Hatched rows are padding: a gather moves equally long shards, so the short ones are
 # filled up, and the filling is sent along.
 
-# %%
+# %% tags=["raises-exception"]
 fsdp01.draw_rows(rows_of_rank, num_rows=5, world_size=4)
 
 # %% [markdown]
@@ -91,8 +91,8 @@ fsdp01.draw_rows(rows_of_rank, num_rows=5, world_size=4)
 # ranks share the work.
 #
 # What is one unit is up to you, and it matters. The whole model as one unit is gathered in one go: then every rank holds
-# everything, as it did without FSDP, only later. One unit per block means that one block is whole at a time, while the next
-# one is already on its way. So work from the inside out: first each block, then the model, which takes what is left.
+# everything, as it did without FSDP, only later. One unit per block means that one block is whole at a time (on GPUs the next
+# one is then already on its way). So work from the inside out: first each block, then the model, which takes what is left.
 #
 # *Predict:* with 3 blocks, how many all-gathers does a forward make? And a backward?
 
@@ -106,14 +106,14 @@ def shard_model(model, mesh):
     return model
     ### END SOLUTION
 
-# %% nbgrader={"grade": true, "grade_id": "check_shard_model", "locked": true, "points": 16, "schema_version": 3, "solution": false, "task": false}
+# %% tags=["raises-exception"] nbgrader={"grade": true, "grade_id": "check_shard_model", "locked": true, "points": 16, "schema_version": 3, "solution": false, "task": false}
 fsdp01.check_shard_model(shard_model)
 
 # %% [markdown]
 # Look at it from the inside. `sandbox.launch` runs a function on four fresh ranks and returns what each one returned, and a
 # ledger of every collective.
 
-# %%
+# %% tags=["raises-exception"]
 def look_inside():
     mesh = init_device_mesh(sandbox.device().type, (dist.get_world_size(),))
     model = shard_model(toys.Transformer(), mesh)
@@ -146,7 +146,7 @@ def build(config, mesh):
     return model, optimizer
     ### END SOLUTION
 
-# %% nbgrader={"grade": true, "grade_id": "check_build", "locked": true, "points": 8, "schema_version": 3, "solution": false, "task": false}
+# %% tags=["raises-exception"] nbgrader={"grade": true, "grade_id": "check_build", "locked": true, "points": 8, "schema_version": 3, "solution": false, "task": false}
 fsdp01.check_build(build)
 
 # %% [markdown]
@@ -174,7 +174,7 @@ def sample_ids(num_samples, epoch, seed, rank, world_size):
     return order[rank::world_size]
     ### END SOLUTION
 
-# %% nbgrader={"grade": true, "grade_id": "check_sample_ids", "locked": true, "points": 10, "schema_version": 3, "solution": false, "task": false}
+# %% tags=["raises-exception"] nbgrader={"grade": true, "grade_id": "check_sample_ids", "locked": true, "points": 10, "schema_version": 3, "solution": false, "task": false}
 fsdp01.check_sample_ids(sample_ids)
 
 # %% [markdown]
@@ -229,7 +229,7 @@ def train_step(model, optimizer, tokens, max_norm):
     return mean_loss.item(), grad_norm.item()
     ### END SOLUTION
 
-# %% nbgrader={"grade": true, "grade_id": "check_train_step", "locked": true, "points": 16, "schema_version": 3, "solution": false, "task": false}
+# %% tags=["raises-exception"] nbgrader={"grade": true, "grade_id": "check_train_step", "locked": true, "points": 16, "schema_version": 3, "solution": false, "task": false}
 fsdp01.check_train_step(train_step)
 
 # %% [markdown]
@@ -272,7 +272,7 @@ def load_checkpoint(directory, model, optimizer):
     return state["next_epoch"]
     ### END SOLUTION
 
-# %% nbgrader={"grade": true, "grade_id": "check_checkpoint", "locked": true, "points": 12, "schema_version": 3, "solution": false, "task": false}
+# %% tags=["raises-exception"] nbgrader={"grade": true, "grade_id": "check_checkpoint", "locked": true, "points": 12, "schema_version": 3, "solution": false, "task": false}
 fsdp01.check_checkpoint(save_checkpoint, load_checkpoint)
 
 # %% [markdown]
@@ -314,7 +314,7 @@ def train_loop_per_worker(config):
             train.report(metrics, checkpoint=Checkpoint.from_directory(directory))
     ### END SOLUTION
 
-# %% nbgrader={"grade": true, "grade_id": "check_train_loop", "locked": true, "points": 14, "schema_version": 3, "solution": false, "task": false}
+# %% tags=["raises-exception"] nbgrader={"grade": true, "grade_id": "check_train_loop", "locked": true, "points": 14, "schema_version": 3, "solution": false, "task": false}
 fsdp01.check_train_loop(train_loop_per_worker)
 
 # %% [markdown]
@@ -355,14 +355,14 @@ def make_trainer(num_workers, storage_path):
 # The check makes your trainer, looks at its settings, and runs its loop on four warm ranks, through Ray Train's own local
 # mode. That takes a second, where starting Ray takes half a minute.
 
-# %% nbgrader={"grade": true, "grade_id": "check_make_trainer", "locked": true, "points": 8, "schema_version": 3, "solution": false, "task": false}
+# %% tags=["raises-exception"] nbgrader={"grade": true, "grade_id": "check_make_trainer", "locked": true, "points": 8, "schema_version": 3, "solution": false, "task": false}
 fsdp01.check_make_trainer(make_trainer)
 
 # %% [markdown]
 # Now the real thing, for no points: `trainer.fit()` on a Ray of its own with two workers, in a process beside this kernel that ends
 # with it. It takes about half a minute, nearly all of it to start Ray and to import torch in each worker.
 
-# %%
+# %% tags=["raises-exception"]
 fsdp01.fit_on_ray(make_trainer, num_workers=2)
 
 # %% [markdown]
@@ -381,7 +381,7 @@ def padded_numel(shape, world_size):
     return padded_rows * torch.Size(row_shape).numel()
     ### END SOLUTION
 
-# %% nbgrader={"grade": true, "grade_id": "check_padded_numel", "locked": true, "points": 4, "schema_version": 3, "solution": false, "task": false}
+# %% tags=["raises-exception"] nbgrader={"grade": true, "grade_id": "check_padded_numel", "locked": true, "points": 4, "schema_version": 3, "solution": false, "task": false}
 fsdp01.check_padded_numel(padded_numel)
 
 # %% [markdown]
@@ -419,7 +419,7 @@ def predict_sent_bytes(root_shapes, block_shapes, world_size, itemsize):
     }
     ### END SOLUTION
 
-# %% nbgrader={"grade": true, "grade_id": "check_predict_sent_bytes", "locked": true, "points": 6, "schema_version": 3, "solution": false, "task": false}
+# %% tags=["raises-exception"] nbgrader={"grade": true, "grade_id": "check_predict_sent_bytes", "locked": true, "points": 6, "schema_version": 3, "solution": false, "task": false}
 fsdp01.check_predict_sent_bytes(predict_sent_bytes)
 
 # %% [markdown]
@@ -447,7 +447,7 @@ fsdp01.measure(
 # %% [markdown]
 # You will meet the same ideas in older words. FSDP1 wraps modules in `FullyShardedDataParallel`; the strategy is an enum, the units
 # are chosen by a policy, and when to start the next gather in backward is a setting (`BACKWARD_PRE`: before this unit's gradients are
-# computed; FSDP2 always does that).
+# computed; FSDP2 does so by default).
 #
 # | FSDP1 | FSDP2 |
 # |---|---|
@@ -507,5 +507,5 @@ def shard_hybrid(model, num_replicas, num_shards):
     return shard_model(model, mesh)
     ### END SOLUTION
 
-# %% nbgrader={"grade": true, "grade_id": "check_bonus_shard_hybrid", "locked": true, "points": 0, "schema_version": 3, "solution": false, "task": false}
+# %% tags=["raises-exception"] nbgrader={"grade": true, "grade_id": "check_bonus_shard_hybrid", "locked": true, "points": 0, "schema_version": 3, "solution": false, "task": false}
 fsdp01.check_shard_hybrid(shard_hybrid)

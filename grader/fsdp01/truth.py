@@ -1,6 +1,7 @@
 """The independent truth: the same training in one process, on the whole batch, in float64."""
 
-from collections.abc import Iterable
+import contextlib
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
 import torch
@@ -33,7 +34,19 @@ def train(
 ) -> list[StepTruth]:
     """Return what each step of one-process training must give; `model` is trained in place."""
     optimizer = torch.optim.AdamW(model.parameters(), lr=lr)
-    return [_step(model, optimizer, tokens, max_norm, clip_epsilon) for tokens in batches]
+    with _one_thread():
+        return [_step(model, optimizer, tokens, max_norm, clip_epsilon) for tokens in batches]
+
+
+@contextlib.contextmanager
+def _one_thread() -> Iterator[None]:
+    """Compute in this thread alone: a second one takes longer to wake than a toy's step takes."""
+    num_threads = torch.get_num_threads()
+    torch.set_num_threads(1)
+    try:
+        yield
+    finally:
+        torch.set_num_threads(num_threads)
 
 
 def _step(

@@ -9,6 +9,7 @@ from nbformat import NotebookNode
 from nbgrader.api import Gradebook, Notebook, SourceCell
 from nbgrader.preprocessors import NbGraderPreprocessor
 
+TOP = ""  # no cell is called that
 MISSING = "# This answer was missing from the submitted notebook."
 
 
@@ -37,7 +38,7 @@ def rebuild(submitted: list[NotebookNode], master: Notebook) -> list[NotebookNod
     source_cells = {cell.name: cell for cell in master.source_cells}
     answerable = {cell.name for cell in master.solution_cells}
     answers, added = _sort_out(submitted, source_cells, answerable)
-    rebuilt = []
+    rebuilt = added[TOP]
     for name, source_cell in source_cells.items():
         rebuilt.append(_master_cell(source_cell, master, answers.get(name, MISSING)))
         rebuilt += added[name]
@@ -52,12 +53,13 @@ def _sort_out(
     """Return the answers by grade_id, and the other cells by the grade_id of the cell they follow.
 
     Of an answer's copies the last one counts, as it does in a kernel; earlier ones stay as added
-    cells. Cells before the first known one go behind it: the course's own set-up runs first.
+    cells. Code before the first known cell goes behind it: the course's own set-up runs first.
     """
     answers: dict[str, str] = {}
     added: dict[str, list[NotebookNode]] = defaultdict(list)
     last_place = {name: place for place, cell in enumerate(submitted) if (name := _grade_id(cell))}
-    anchor = next(iter(source_cells), "")
+    anchor = TOP
+    first = next(iter(source_cells), TOP)
     for place, cell in enumerate(submitted):
         name = _grade_id(cell)
         if name in source_cells:
@@ -68,7 +70,8 @@ def _sort_out(
                 answers[name] = cell.source
                 continue
         cell.metadata = {}
-        added[anchor].append(cell)
+        is_early = anchor == TOP and cell.cell_type == "code"
+        added[first if is_early else anchor].append(cell)
     return answers, added
 
 

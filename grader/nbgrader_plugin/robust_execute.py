@@ -5,7 +5,7 @@ import math
 import signal
 import time
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 from jupyter_client.manager import KernelManager
 from nbclient.exceptions import CellTimeoutError, DeadKernelError
@@ -116,11 +116,13 @@ class RobustExecute(Execute):
 
     def _how_it_ended(self) -> str:
         """Return how the kernel's process ended, as far as it is known."""
-        process = getattr(getattr(self.km, "provisioner", None), "process", None)
-        code = process.returncode if process is not None else None
-        if code is None:
+        process = cast(Any, self.km).provisioner.process
+        if process is None or process.returncode is None:
             return ""
-        return f" (exit code {code})" if code >= 0 else f" ({signal.Signals(-code).name})"
+        if process.returncode >= 0:
+            return f" (exit code {process.returncode})"
+        names = {number.value: number.name for number in signal.Signals}
+        return f" ({names.get(-process.returncode, 'a signal')})"
 
     def create_kernel_manager(self) -> KernelManager:
         """Return a manager whose kernel takes no network port."""

@@ -6,7 +6,7 @@ import sys
 
 import pytest
 
-from grader.course import ROOT, find_page
+from grader.course import ROOT, find_page, pages
 from grader.notebooks import build, stale_notebooks, write_notebooks
 
 HEADER = (
@@ -86,7 +86,9 @@ def test_write_builds_what_differs_and_nothing_else(course):
     text = course / "course" / "01_x.py"
     text.write_text(text.read_text().replace("x = 1", "x = 2"))
     assert [page.name for page in stale_notebooks(course)] == ["01_x"]
-    assert write_notebooks(course, only_newer=True) == [course / "course" / "01_x.ipynb"]
+    assert [page.name for page in pages(course) if page.is_outdated] == ["01_x"]
+    assert write_notebooks(course) == [course / "course" / "01_x.ipynb"]
+    assert not any(page.is_outdated for page in pages(course))
 
 
 def test_unknown_page_is_answered_with_the_names_there_are(course):

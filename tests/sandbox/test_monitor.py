@@ -211,7 +211,7 @@ def test_an_operation_that_all_have_issued_is_no_evidence() -> None:
         monitor.feed(rank, ("group", "g", (0, 1)))
         monitor.feed(rank, ("issue", 0, "g", 1, False, tuple(ALL_REDUCE), None, 0.0, (rank, ())))
     assert monitor.problem() is None
-    assert monitor.waiting(0) == "in all_reduce #1 of ranks 0, 1"
+    assert monitor.waiting(0) == "in all_reduce #1 of ranks 0, 1 (issued by all of them)"
 
 
 def test_a_rank_with_a_running_thread_is_no_evidence() -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import threading
 from collections.abc import Callable
 from datetime import timedelta
@@ -223,10 +224,8 @@ def messages(rank: int, world_size: int) -> None:
 @program
 def an_invalid_call_that_all_catch(rank: int, world_size: int) -> None:
     outputs = [torch.empty(1 + j) for j in range(world_size)]  # gloo wants equal sizes
-    try:
+    with contextlib.suppress(RuntimeError):  # of one rank, it is legal
         dist.all_gather(outputs, torch.ones(1 + rank))
-    except (ValueError, RuntimeError) as error:
-        assert "invalid tensor size" in str(error)
     dist.barrier()
 
 
@@ -236,8 +235,9 @@ def a_wait_that_is_meant_to_time_out(rank: int, world_size: int) -> None:
         return
     if rank == 0:
         work = dist.all_reduce(torch.ones(1), async_op=True)
-        with pytest.raises(RuntimeError, match="timed out"):
+        with contextlib.suppress(RuntimeError):
             work.wait(timedelta(milliseconds=60))
+            raise AssertionError
         dist.send(torch.ones(1), 1)
         work.wait()
     else:

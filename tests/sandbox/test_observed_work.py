@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import signal
+import sys
 import threading
 import time
 from collections.abc import Callable
@@ -52,21 +54,27 @@ def interrupt_rank_0(blocks: Callable[[], None], path: str) -> float:
     if dist.get_rank() == 1:
         spin_until_exists(path)  # running, so that nothing is proven
         return 0.0
-    sent_s = []
+    sent_s: list[float] = []
 
-    def send() -> None:
-        time.monotonic()
+    def send_when_blocked() -> None:
+        while name_of_running_file(threading.main_thread()) not in BLOCKED_IN:
+            pass
         sent_s.append(time.monotonic())
         os.kill(os.getpid(), signal.SIGINT)
 
-    timer = threading.Timer(0.1, send)
-    timer.start()
-    try:
+    threading.Thread(target=send_when_blocked).start()
+    with contextlib.suppress(KeyboardInterrupt):
         blocks()
-    except KeyboardInterrupt:
-        latency_s = time.monotonic() - sent_s[0]
+    latency_s = time.monotonic() - sent_s[0]
     Path(path).touch()
     return latency_s
+
+
+BLOCKED_IN = ("observed_work.py", "elsewhere.py")
+
+
+def name_of_running_file(thread: threading.Thread) -> str:
+    return Path(sys._current_frames()[thread.ident or 0].f_code.co_filename).name
 
 
 @pytest.mark.parametrize(
@@ -74,7 +82,7 @@ def interrupt_rank_0(blocks: Callable[[], None], path: str) -> float:
 )
 def test_a_blocked_rank_can_be_interrupted(blocks: Callable[[], None], tmp_path: Path) -> None:
     run = sandbox.launch(interrupt_rank_0, blocks, str(tmp_path / "done"), world_size=2)
-    assert run.results[0] < 0.25  # 0.04 s, and time to be scheduled on a busy machine
+    assert run.results[0] < 0.5  # 0.04 s, and time to be scheduled on a busy machine
 
 
 def test_asynchronous_work_ends_when_it_is_complete_not_when_it_is_waited_for() -> None:

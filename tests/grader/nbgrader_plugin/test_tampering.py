@@ -1,6 +1,7 @@
 """Nothing that a student does to the notebook, or around it, earns points or stops the grading."""
 
 import copy
+import json
 import os
 
 import pytest
@@ -162,6 +163,22 @@ def test_unreadable_notebook_gets_0_and_a_reason(course, student, reason):
     assert outcome is Outcome.NOT_RUN
     assert reason in said
     assert reason in course.feedback(student)
+
+
+def test_text_on_top_stays_on_top_and_code_there_runs_after_the_set_up(course):
+    early = {"cell_type": "code", "metadata": {}, "source": "dummy_checks", "outputs": []}
+    notebook = course.answers()
+    notebook["cells"].insert(0, early)
+    course.hand_in("early", notebook)
+    assert course.nbgrader("autograde", "--student=early").returncode == 0
+    graded = course.root / "autograded" / "early" / "dummy" / "dummy.ipynb"
+    title, setup, code, *_ = json.loads(graded.read_text())["cells"]
+    assert [title["cell_type"], setup["id"], code["source"]] == [
+        "markdown",
+        "setup",
+        ["dummy_checks"],
+    ]
+    assert course.scores("early") == ALL
 
 
 def test_tricks_are_told_from_wrong_answers(course):

@@ -1,0 +1,91 @@
+"""What a learner sees in JupyterLab: verdicts, merged output, one error message, and Stop."""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Callable
+
+import nbformat
+import pytest
+from nbformat.v4 import new_code_cell, new_notebook
+from playwright.sync_api import Page, expect
+
+from grader.course import ROOT
+
+pytestmark = [pytest.mark.browser, pytest.mark.timeout(300)]
+OUTPUT = ".jp-OutputArea-output"
+RUN_TIMEOUT_MS = 200_000
+NUM_CHECKS = 11
+
+
+def run_all(page: Page) -> None:
+    page.get_by_role("menuitem", name="Run", exact=True).click()
+    page.get_by_role("menuitem", name="Run All Cells", exact=True).click()
+
+
+def write(path, *cells: str) -> None:
+    notebook = new_notebook(cells=[new_code_cell(cell) for cell in cells])
+    notebook.metadata.kernelspec = {"name": "python3", "display_name": "Python 3 (ipykernel)"}
+    nbformat.write(notebook, path)
+
+
+def test_the_released_exercise_says_what_is_not_solved_yet(lab, open_notebook) -> None:
+    page = open_notebook("fsdp01.ipynb")
+    run_all(page)
+    expect(page.locator(OUTPUT, has_text="○ not solved yet: rows_of_rank")).to_be_visible()
+    expect(page.locator(OUTPUT, has_text="NotSolved: rows_of_rank")).to_be_visible()
+
+
+def test_the_solved_exercise_passes_every_check(lab, open_notebook) -> None:
+    shutil.copy(ROOT / "exercises/source/fsdp01/fsdp01.ipynb", lab.folder / "solved.ipynb")
+    page = open_notebook("solved.ipynb")
+    run_all(page)
+    last = page.locator(OUTPUT, has_text="✓ passed: shard_hybrid")
+    last.wait_for(timeout=RUN_TIMEOUT_MS, state="attached")
+    assert page.locator(OUTPUT, has_text="✓ passed").count() == NUM_CHECKS
+    assert page.locator(f"{OUTPUT}[data-mime-type*=error], {OUTPUT}[data-mime-type*=stderr]").count() == 0
+
+
+def test_ranks_their_output_and_one_message_for_an_error(lab, open_notebook) -> None:
+    write(
+        lab.folder / "ranks.ipynb",
+        "%load_ext sandbox",
+        "%%ranks 4\nprint('hello')\nrank + 0.5",
+        "%%ranks\nif rank == 2:\n    raise ValueError('three rows are left over')\ndist.barrier()",
+    )
+    page = open_notebook("ranks.ipynb")
+    run_all(page)
+    expect(page.locator(OUTPUT, has_text="ranks 0-3: hello")).to_be_visible()
+    expect(page.locator(OUTPUT, has_text="rank 3: 3.5")).to_be_visible()
+    error = page.locator(OUTPUT, has_text="RankError")
+    expect(error).to_contain_text("rank 2 raised ValueError: three rows are left over")
+    expect(error).to_contain_text("cell In[3], line 3")
+    assert "sandbox/" not in error.inner_text()
+
+
+def test_stop_ends_a_hung_cell_and_variables_survive(lab, open_notebook) -> None:
+    write(
+        lab.folder / "stop.ipynb",
+        "%load_ext sandbox\nx = 41",
+        "%%ranks 2\ny = rank + 70",
+        "%%ranks\nprint('spinning')\nwhile True:\n    pass",
+    )
+    page = open_notebook("stop.ipynb")
+    run_all(page)
+    expect(page.locator(OUTPUT, has_text="ranks 0, 1: spinning")).to_be_visible()
+    page.get_by_role("menuitem", name="Kernel", exact=True).click()
+    page.get_by_role("menuitem", name="Interrupt Kernel").click()
+    expect(page.locator(OUTPUT, has_text="KeyboardInterrupt: the ranks were stopped")).to_be_visible()
+    write_and_run(page, "print(x + 1)", "42")
+    write_and_run(page, "%%ranks\ny", "rank 1: 71")
+
+
+def write_and_run(page: Page, code: str, expected: str) -> None:
+    """Append a cell, as a person would, and see its output."""
+    page.locator(".jp-Cell .cm-content").last.click()
+    page.keyboard.press("Escape")
+    page.keyboard.press("b")
+    page.keyboard.press("Enter")
+    page.keyboard.insert_text(code)
+    page.keyboard.press("Shift+Enter")
+    expect(page.locator(OUTPUT, has_text=expected)).to_be_visible()
