@@ -36,11 +36,11 @@ def _name(filename: str) -> str:
     cell = _cell_number(filename)
     if cell is not None:
         return f"cell In[{cell}]"
+    _, is_installed, package_path = filename.partition("site-packages" + os.sep)
+    if is_installed:
+        return package_path
     path = os.path.relpath(filename) if os.path.isabs(filename) else filename
-    if path.startswith(".."):  # a library: its package path says enough
-        _, found, tail = filename.partition("site-packages" + os.sep)
-        path = tail if found else filename
-    return path
+    return filename if path.startswith("..") else path
 
 
 def _cell_number(filename: str) -> int | None:

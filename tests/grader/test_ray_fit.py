@@ -1,7 +1,7 @@
 """The real Ray: it does what the warm ranks do, and ends with whoever started it."""
 
+import contextlib
 import os
-import signal
 import subprocess
 import sys
 import tempfile
@@ -86,15 +86,18 @@ def test_ray_ends_when_its_kernel_is_killed(short_tmp):
         [sys.executable, "-c", script, str(Path(__file__).parent)],
         env={**os.environ, "TMPDIR": short_tmp},
     )
-    started: dict[int, psutil.Process] = {}
-    while not any("raylet" in process.name() for process in started.values()):
-        assert kernel.poll() is None
-        for process in psutil.Process(kernel.pid).children(recursive=True):
-            started[process.pid] = process
-    kernel.send_signal(signal.SIGKILL)
-    kernel.wait()
-    _, alive = psutil.wait_procs(list(started.values()), timeout=20)
-    assert alive == []
+    started: dict[int, str] = {}
+    try:
+        while "raylet" not in started.values():
+            assert kernel.poll() is None
+            for process in psutil.Process(kernel.pid).children(recursive=True):
+                with contextlib.suppress(psutil.NoSuchProcess):
+                    started[process.pid] = process.name()
+    finally:
+        kernel.kill()
+        kernel.wait()
+    left = [psutil.Process(pid) for pid in started if psutil.pid_exists(pid)]
+    assert psutil.wait_procs(left, timeout=20)[1] == []
     assert list(Path(short_tmp).iterdir()) == []
 
 

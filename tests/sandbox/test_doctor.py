@@ -1,0 +1,59 @@
+"""doctor: each line says what was found, and a failed one what to do about it."""
+
+from __future__ import annotations
+
+from collections import namedtuple
+
+import pytest
+
+from sandbox import doctor
+
+Usage = namedtuple("Usage", "total used free")
+Memory = namedtuple("Memory", "available")
+
+
+def test_a_machine_that_can_run_the_course_is_told_so(capsys: pytest.CaptureFixture) -> None:
+    assert doctor.main() == 0
+    lines = capsys.readouterr().out.splitlines()
+    assert lines[-1] == "This machine can run the course."
+    assert all(line.startswith("✓") for line in lines[:-1])
+    subjects = {line[2:].partition(":")[0] for line in lines[:-1]}
+    assert {"Python", "torch", "deepspeed", "ray", "memory", "loopback", "open files", "GPUs"} <= subjects
+    assert "4 ranks started, added up and ended" in "\n".join(lines)
+
+
+def test_a_failed_line_says_what_to_do_and_the_exit_status_is_1(
+    capsys: pytest.CaptureFixture, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("psutil.virtual_memory", lambda: Memory(1_200_000_000))
+    monkeypatch.setattr(doctor, "CHECKS", (doctor.check_memory,))
+    assert doctor.main() == 1
+    first, advice, last = capsys.readouterr().out.splitlines()
+    assert first.startswith("✗ memory: 1.2 GB free")
+    assert "Close programs: 4 GB are needed" in advice
+    assert last == "Something is missing."
+
+
+def test_a_small_shared_memory_names_the_docker_option(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("shutil.disk_usage", lambda _: Usage(0, 0, 64_000_000))
+    monkeypatch.setattr("os.path.isdir", lambda _: True)
+    advice = {finding.subject: finding.advice for finding in doctor.check_disk()}
+    assert "--shm-size" in advice["shared memory"]
+    assert "TMPDIR" in advice["temporary files"]
+
+
+def test_a_package_that_cannot_be_imported_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(doctor, "PACKAGES", ("no_such_package",))
+    (finding,) = doctor.check_packages()
+    assert finding.found.startswith("cannot be imported")
+    assert "make lab" in finding.advice
+
+
+def test_blocked_loopback_is_reported(monkeypatch: pytest.MonkeyPatch) -> None:
+    def refuse(*_: object, **__: object) -> None:
+        raise OSError("Operation not permitted")
+
+    monkeypatch.setattr("socket.create_server", refuse)
+    (finding,) = doctor.check_loopback()
+    assert "Operation not permitted" in finding.found
+    assert finding.advice
