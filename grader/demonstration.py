@@ -26,24 +26,34 @@ ZERO_MARKS = {Outcome.NOT_SOLVED: "[dim]○", Outcome.NOT_RUN: "[dim]–"}
 
 
 def grade_samples(exercise: str = "fsdp01") -> int:
-    """Grade the samples of one exercise and print a table; return the exit status."""
+    """Grade the samples of one exercise and print a table; return 1 if one was not graded."""
     console = Console()
     with tempfile.TemporaryDirectory(prefix="shardlab-grade-") as root:
         console.print(f"Releasing {exercise} and handing in sample submissions …")
         course = CourseDirectory.create(Path(root), find_page(exercise).text)
-        students = list(_submit(course))
-        with _progress(console) as progress:
-            bar = progress.add_task("Grading with nbgrader", total=len(students))
-            seconds = {}
-            for student, took_s in grade(course, students):
-                seconds[student] = took_s
-                progress.advance(bar)
-        results = {student: course.results(student) for student in students}
-        console.print(score_table(results, seconds))
-        stopped = {student: course.stopped_answers(student) for student in students}
-        for line in reasons(results, stopped):
-            console.print(line, soft_wrap=True, highlight=False, markup=False)
-    return 0
+        seconds = _grade_with_progress(course, list(_submit(course)), console)
+        results = {student: course.results(student) for student in seconds}
+        stopped = {student: course.stopped_answers(student) for student in seconds}
+    console.print(score_table(results, seconds))
+    for line in reasons(results, stopped):
+        console.print(line, soft_wrap=True, highlight=False, markup=False)
+    return int(any(cell.score is None for cells in results.values() for cell in cells))
+
+
+def _grade_with_progress(
+    course: CourseDirectory, students: list[str], console: Console
+) -> dict[str, float]:
+    """Grade and show how far that is; return the seconds per student, in the order given."""
+    columns = (SpinnerColumn(), *Progress.get_default_columns(), TimeElapsedColumn())
+    seconds = dict.fromkeys(students, 0.0)
+    with Progress(*columns, console=console) as progress:
+        bar = progress.add_task("Grading with nbgrader", total=len(students))
+        for student, took_s in grade(course, students):
+            seconds[student] = took_s
+            points = sum(cell.score or 0 for cell in course.results(student))
+            progress.console.print(f"{student}: {points:g} points, after {took_s:.0f} s")
+            progress.advance(bar)
+    return seconds
 
 
 def grade(course: CourseDirectory, students: Sequence[str]) -> Iterator[tuple[str, float]]:
@@ -105,9 +115,3 @@ def _submit(course: CourseDirectory) -> Iterator[str]:
         yield student
     course.submit("blank", json.dumps(course.released()))
     yield "blank"
-
-
-def _progress(console: Console) -> Progress:
-    return Progress(
-        SpinnerColumn(), *Progress.get_default_columns(), TimeElapsedColumn(), console=console
-    )

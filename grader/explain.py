@@ -59,7 +59,7 @@ def failure_of(error: SandboxError) -> Failure:
 def where_of(error: SandboxError) -> str:
     """Return "rank 2, cell In[3], line 5", as far as it is known.
 
-    Where ranks wait for each other the line alone: the one who breaks the rule is not the one there.
+    Where ranks wait for each other, the line alone: who breaks the rule is another one than waits.
     """
     is_of_one_rank = not isinstance(error, DeadlockError | CollectiveMismatchError)
     parts = [f"rank {error.rank}"] if is_of_one_rank and error.rank is not None else []

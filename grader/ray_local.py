@@ -93,7 +93,7 @@ class _WarmTrainer(TorchTrainer):
         self._path = path
 
     def _get_local_controller(self) -> LocalTorchController:
-        return _StoringController(self.run_config.name, self._path)
+        return _StoringController(str(self.run_config.name), self._path)
 
 
 def fit_on_ranks(loop: Callable[..., None], config: dict[str, Any] | None, path: str) -> None:

@@ -2,8 +2,8 @@
 
 An operation completes when all members of its group have issued it. So a blocked rank can go on
 only if, in some operation that one of its threads waits in, a member that is still lacking may go
-on, and may come to issue it. Ranks of which this never follows, starting at those that run, are
-stuck.
+on, and may come to issue it. (An asynchronous operation counts as a thread that waits in it.) Ranks
+of which this never follows, starting at those that run, are stuck.
 """
 
 from __future__ import annotations
@@ -32,9 +32,12 @@ class RankState:
     """One rank as its records tell: what its threads wait in, and whether it is done."""
 
     waits: dict[int, Wait] = field(default_factory=dict)  # by thread
+    # Asynchronous ones without an end yet: when they complete, callbacks may do anything.
+    in_flight: dict[int, Key] = field(default_factory=dict)
     has_finished: bool = False
     has_died: bool = False
     last: Issue | None = None  # its latest collective
+    heard_s: float = 0.0  # the time of its latest issue or end
 
     @property
     def has_ended_well(self) -> bool:
@@ -46,10 +49,13 @@ class RankState:
         if self.has_finished or self.has_died or not self.waits:
             return False
         threads = self.waits.keys()
-        return all(
-            wait.key in pending and threads >= set(wait.waiting.others)
-            for wait in self.waits.values()
+        return all(key in pending for key in self.awaited()) and all(
+            threads >= set(wait.waiting.others) for wait in self.waits.values()
         )
+
+    def awaited(self) -> list[Key]:
+        """Return the operations of which one has to complete before the rank does anything."""
+        return [wait.key for wait in self.waits.values()] + list(self.in_flight.values())
 
 
 @dataclass
@@ -88,7 +94,7 @@ def find_stuck(states: Sequence[RankState], pending: Mapping[Key, Operation]) ->
     while freed := {
         rank
         for rank in stuck
-        if any(may_act & set(pending[w.key].missing) for w in states[rank].waits.values())
+        if any(may_act & set(pending[key].missing) for key in states[rank].awaited())
     }:
         stuck -= freed
         may_act |= freed

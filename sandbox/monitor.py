@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import enum
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
 from sandbox.deadlock import Key, Operation, RankState, Wait, describe_wait, find_deadlock
@@ -15,6 +15,9 @@ from sandbox.wording import describe_call, describe_site, list_ranks, number_cal
 
 # How long a mismatch waits for the other members, so that the odd one out can be told.
 SETTLE_S = 0.2
+# How long ranks must have been silent: callbacks of what has just completed run in no known thread.
+QUIET_S = 0.05
+_NO_CALLBACKS = (Op.REDUCE_SCATTER.value, Op.SEND.value, Op.RECV.value)  # gloo gives no future
 
 
 class ProblemKind(enum.Enum):
@@ -83,14 +86,17 @@ class Monitor:
     def problem(self, now_s: float | None = None) -> Problem | None:
         """Return what is proven to be wrong.
 
-        With `now_s` (of time.monotonic), a mismatch may wait a moment for the other members.
+        With `now_s` (of time.monotonic), a mismatch may wait a moment for the other members, and a
+        deadlock until its ranks have been silent for a moment.
         """
         for operation in self._disputed.values():
             disagreement = find_disagreement(_calls(operation), operation.ranks)
             if disagreement and (now_s is None or self._is_settled(operation, now_s)):
                 return _tell_mismatch(operation, disagreement)
         deadlock = None if self._disputed else find_deadlock(self._states, self._pending)
-        return Problem(ProblemKind.DEADLOCK, *deadlock) if deadlock else None
+        if deadlock is None or (now_s is not None and self._is_fresh(deadlock.waiting, now_s)):
+            return None
+        return Problem(ProblemKind.DEADLOCK, *deadlock)
 
     def is_blocked(self, rank: int) -> bool:
         """Whether the rank can do nothing until another member of a group joins an operation."""
@@ -125,10 +131,13 @@ class Monitor:
         number, gid, seq, is_async, call, site, time_s, waiting = fields
         issue = Issue(number, gid, seq, is_async, Call(*call), site, time_s, waiting)
         self._issues[rank, number] = issue
+        self._states[rank].heard_s = time_s
         if seq is None:
             self._sent.add((rank, number))
         else:
             self._join(rank, (gid, seq), issue)
+            if is_async and issue.call.op not in _NO_CALLBACKS:
+                self._states[rank].in_flight[number] = (gid, seq)
         if waiting:
             self._take_wait(rank, number, (gid, seq), Waiting(*waiting))
 
@@ -158,6 +167,8 @@ class Monitor:
             if wait.number == number and (time_s is not None or waiter == thread):
                 del waits[waiter]
         if time_s is not None:
+            self._states[rank].heard_s = time_s
+            self._states[rank].in_flight.pop(number, None)
             self._ends.setdefault((rank, number), time_s)
             self._sent.discard((rank, number))
 
@@ -175,6 +186,9 @@ class Monitor:
             or (has_death and state.waits)  # in what may be complete, but for the one that died
             for state in states
         )
+
+    def _is_fresh(self, ranks: Iterable[int], now_s: float) -> bool:
+        return any(now_s - self._states[rank].heard_s < QUIET_S for rank in ranks)
 
     def _number(self, issue: Issue) -> int | None:
         """Return the place of a collective in its group's order, counted from 1 in each call."""

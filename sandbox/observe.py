@@ -107,11 +107,13 @@ class Observer:
     ) -> None:
         """Call torch's init_process_group; if the group exists, accept a call that matches it."""
         if not dist.is_initialized():
+            self._check_place(world_size, rank)
             return init(backend, init_method, timeout, world_size, rank, *args, **kwargs)
         asked = {"backend": backend, "world_size": world_size, "rank": rank}
         have = {"backend": dist.get_backend(), "world_size": self.world_size, "rank": self.rank}
         for name, value in asked.items():
-            if value not in (None, -1, have[name]):
+            is_alike = value in (None, -1, have[name]) or value == f"cpu:{have[name]},cuda:nccl"
+            if not is_alike:
                 raise ValueError(
                     f"init_process_group({name}={value!r}): the default group exists already, "
                     f"with {name}={have[name]!r}. Hint: leave the call out, or launch with "
@@ -121,6 +123,19 @@ class Observer:
             self._has_noted = True
             print(SECOND_INIT_NOTE)  # noqa: T201 (to the learner, from the learner's own call)
         return None
+
+    def _check_place(self, world_size: int, rank: int) -> None:
+        """Refuse numbers that this rank does not have: the others would wait for ever."""
+        if rank not in (-1, self.rank):
+            raise ValueError(
+                f"init_process_group(rank={rank}) on rank {self.rank}. Hint: leave rank out, or "
+                'pass int(os.environ["RANK"]).'
+            )
+        if world_size > self.world_size:
+            raise ValueError(
+                f"init_process_group(world_size={world_size}), but there are {self.world_size} "
+                "ranks. Hint: leave world_size out."
+            )
 
 
 def _digest(*parts: object) -> str:

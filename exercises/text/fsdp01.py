@@ -294,6 +294,7 @@ from ray import train
 from ray.train import Checkpoint, RunConfig, ScalingConfig
 from ray.train.torch import TorchConfig, TorchTrainer
 
+
 # %% nbgrader={"grade": false, "grade_id": "train_loop", "locked": false, "schema_version": 3, "solution": true, "task": false}
 def train_loop_per_worker(config):
     """Train from the checkpoint, if there is one, to the end of epoch num_epochs - 1."""

@@ -34,7 +34,7 @@ class Case:
         )
         return ", ".join([ranks, *traps])
 
-    def new_model(self, seed: int = 0) -> nn.Module:
+    def new_model(self, seed: int = 0) -> toys.Transformer:
         """Return the whole model in float64, the same on every rank."""
         model = toys.Transformer(**self.model, seed=seed, dtype=torch.float64)
         for name in self.frozen:
@@ -56,6 +56,7 @@ class Case:
 TIED = {"tied": True, "num_blocks": 2}
 SMALL = {"vocab_size": 13, "dim": 6, "num_heads": 3, "hidden_dim": 7, "num_blocks": 1}
 UNEVEN = {"vocab_size": 53, "dim": 20, "hidden_dim": 31, "num_blocks": 3}
+SHALLOW = {**UNEVEN, "num_blocks": 1}  # enough where the number of blocks decides nothing
 FROZEN = ("blocks.0.attention.key.weight",)
 
 # dim 6 on 4 ranks: 2, 2, 2 and 0 rows. 53, 20 and 31 rows on 3 ranks: nothing divides.

@@ -12,7 +12,7 @@ from torch import Tensor, nn
 import sandbox
 from grader import explain, phases
 from grader.check import Check
-from grader.fsdp01.cases import FROZEN, LEARNING_RATE, TIED, UNEVEN, Case, new_sharded
+from grader.fsdp01.cases import FROZEN, LEARNING_RATE, SHALLOW, TIED, Case, new_sharded
 from grader.fsdp01.truth import StepTruth, train
 from grader.mistakes import Mistake
 from grader.parity import find_difference
@@ -20,6 +20,7 @@ from grader.shards import Shard, shards_of
 from grader.verdict import Failure
 from sandbox import toys
 from sandbox.errors import CollectiveMismatchError, DeadlockError, RankError
+from sandbox.ledger import Ledger
 
 Save = Callable[[str, nn.Module, torch.optim.Optimizer, int], None]
 Load = Callable[[str, nn.Module, torch.optim.Optimizer], int]
@@ -29,7 +30,7 @@ BATCH_SIZE = 12
 # Saved by this case, then loaded by as many ranks, then by another number of them.
 CASES = (
     (Case(world_size=2, model=TIED, data_seed=1), 3),
-    (Case(world_size=4, model=UNEVEN, frozen=FROZEN, data_seed=2), 1),
+    (Case(world_size=4, model=SHALLOW, frozen=FROZEN, data_seed=2), 1),
 )
 
 
@@ -155,11 +156,9 @@ def _save(check: Check, save: Save, directory: str, case: Case, next_epoch: int)
     try:
         check.launch(observe_save, save, directory, case, next_epoch, world_size=case.world_size)
     except (DeadlockError, CollectiveMismatchError) as error:
-        idle = [
-            rank
-            for rank in range(case.world_size)
-            if not any(phases.phases_of(error.run.ledger, rank)[1:])  # nothing since the mark
-        ]
+        ledger = error.run.ledger if error.run else Ledger()
+        since_mark = [phases.phases_of(ledger, rank)[1:] for rank in range(case.world_size)]
+        idle = [rank for rank, events in enumerate(since_mark) if not any(events)]
         if 0 < len(idle) < case.world_size:
             failure = explain.failure_of(error)
             check.judge(replace(failure, mistake=Mistake.RANK0_ONLY_STATE_DICT))

@@ -11,7 +11,7 @@ TIERS = {
     2: (
         "What is whole in memory at the same time if the model is one single unit?",
         "The blocks are in model.blocks. A unit takes what no unit below it has taken.",
-        "Loop over model.blocks with fully_shard(block, mesh=mesh); then fully_shard(model, mesh=mesh).",
+        "fully_shard(block, mesh=mesh) for each block, and then fully_shard(model, mesh=mesh).",
     ),
     3: (
         "Which object's parameters does the optimizer hold, and are they still the model's?",
@@ -35,7 +35,7 @@ TIERS = {
     ),
     7: (
         "Which of your functions does each part of the loop need? It is all there.",
-        "Resume first. Then for each epoch: the steps, then a temporary directory to save and report.",
+        "Resume first. Then for each epoch: the steps; a temporary directory; save; report.",
         "for epoch in range(first_epoch, …), and train.report once per epoch, on every rank.",
     ),
     8: (

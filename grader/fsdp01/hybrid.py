@@ -10,7 +10,7 @@ from torch import nn
 import sandbox
 from grader import phases
 from grader.check import Check
-from grader.fsdp01.cases import TIED, UNEVEN, Case
+from grader.fsdp01.cases import SHALLOW, TIED, Case
 from grader.fsdp01.judge_step import judge_gradients
 from grader.fsdp01.truth import StepTruth, train
 from grader.mistakes import Mistake
@@ -41,7 +41,7 @@ class HybridCase:
 
 
 CASES = (
-    HybridCase(2, 2, Case(world_size=4, model=UNEVEN, data_seed=1)),
+    HybridCase(2, 2, Case(world_size=4, model=SHALLOW, data_seed=1)),
     HybridCase(1, 3, Case(world_size=3, model=TIED, data_seed=2)),
     HybridCase(2, 1, Case(world_size=2, model=TIED, data_seed=3)),
 )

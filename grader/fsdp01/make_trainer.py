@@ -13,7 +13,7 @@ from grader.mistakes import Mistake
 from grader.verdict import Failure
 from sandbox.errors import CollectiveMismatchError, DeadlockError
 
-MakeTrainer = Callable[[int, str], Any]
+MakeTrainer = Callable[[int, str], Any]  # a TorchTrainer: Ray is not imported in the kernel
 NUM_WORKERS = (4, 2, 3)
 WORLD_SIZE = 4
 
@@ -56,13 +56,14 @@ def _settings_of(trainer: object) -> Settings:
     kind = type(trainer).__name__
     if not isinstance(trainer, TorchTrainer):
         return Settings(kind)
-    scaling, backend = trainer.scaling_config, trainer.backend_config
+    made: Any = trainer  # what it was made with, Ray declares nowhere
+    scaling, backend = made.scaling_config, made.backend_config
     return Settings(
         kind="TorchTrainer",
         num_workers=scaling.num_workers,
         use_gpu=bool(scaling.use_gpu),
         backend=backend.backend if isinstance(backend, TorchConfig) else type(backend).__name__,
-        storage_path=str(trainer.run_config.storage_path),
+        storage_path=str(made.run_config.storage_path),
     )
 
 

@@ -15,7 +15,7 @@ from sandbox import toys
 from sandbox.errors import RankError
 from sandbox.ledger import Ledger
 
-Prepare = Callable[[nn.Module, DeviceMesh], nn.Module]
+Prepare = Callable[[toys.Transformer, DeviceMesh], nn.Module]
 
 
 def run_steps(strategies: Sequence[Prepare], model_options: dict[str, Any]) -> None:

@@ -1,6 +1,7 @@
 """Step 9: the elements that a gather of one parameter moves, padding included."""
 
 from collections.abc import Callable, Sequence
+from typing import Any
 
 from grader.check import Check
 from grader.mistakes import Mistake
@@ -23,11 +24,14 @@ def check_padded_numel(padded_numel: PaddedNumel) -> None:
 
 def observe(padded_numel: PaddedNumel) -> list[float | str]:
     """Return the answer for every case; what is no number as the name of its type."""
-    answers = [padded_numel(*case) for case in CASES]
-    return [
-        float(answer) if isinstance(answer, int | float) else type(answer).__name__
-        for answer in answers
-    ]
+    return [_as_number(padded_numel(*case)) for case in CASES]
+
+
+def _as_number(answer: Any) -> float | str:
+    try:
+        return float(answer)
+    except (TypeError, ValueError):
+        return type(answer).__name__
 
 
 def judge(answers: Sequence[float | str]) -> Failure | None:

@@ -1,5 +1,7 @@
 """Step 1: which rows of a parameter each rank holds."""
 
+import contextlib
+import operator
 from collections import Counter
 from collections.abc import Callable
 
@@ -35,9 +37,8 @@ def observe_rows(rows_of_rank: Rows) -> list[list[Answer]]:
 
 def _as_rows(answer: object) -> Answer:
     if isinstance(answer, tuple | list) and len(answer) == 2:
-        first, stop = answer
-        if type(first) is int and type(stop) is int:
-            return first, stop
+        with contextlib.suppress(TypeError):  # no integers: shown as they are
+            return operator.index(answer[0]), operator.index(answer[1])
     return repr(answer)[:80]
 
 

@@ -75,12 +75,12 @@ def judge_slices(epochs: Sequence[Slices], num_samples: int) -> Failure | None:
             return Failure(
                 mistake=failure.mistake, expected=failure.expected, came=failure.came, where=where
             )
-    for rank, slices in enumerate(zip(*epochs, strict=True)):
-        if _is_repeated(slices, num_ranks=len(epochs[0])):
+    for rank, own in enumerate(zip(*epochs, strict=True)):
+        if _is_repeated(own, num_ranks=len(epochs[0])):
             return Failure(
                 mistake=Mistake.NO_SET_EPOCH,
                 expected="other samples for a rank in another epoch",
-                came=f"{_shorten(slices[0])} in epoch 0, {_shorten(slices[1])} in epoch 1",
+                came=f"{_shorten(own[0])} in epoch 0, {_shorten(own[1])} in epoch 1",
                 where=f"rank {rank} of {len(epochs[0])}",
             )
     return None

@@ -5,7 +5,6 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-import torch
 from torch import nn
 from torch.distributed.device_mesh import DeviceMesh
 from torch.distributed.fsdp import fully_shard
@@ -28,7 +27,7 @@ CASES = ((1, UNEVEN), (2, TIED), (3, UNEVEN), (4, SMALL))  # (world_size, model)
 
 @dataclass(frozen=True)
 class Sizes:
-    """A model's bytes: of the root and of all blocks, padded and plain."""
+    """A model's bytes on `world_size` ranks: of the root and of all blocks, padded and plain."""
 
     root: int
     blocks: int
@@ -57,10 +56,13 @@ def check_predict_sent_bytes(predict_sent_bytes: Predict) -> None:
                 check.judge(judge(strategy, predicted[strategy], measured, sizes))
 
 
-def _full_shard(model: nn.Module, mesh: DeviceMesh, reshard_after_forward: bool) -> nn.Module:
+def _full_shard(
+    model: toys.Transformer, mesh: DeviceMesh, reshard_after_forward: bool
+) -> nn.Module:
     for block in model.blocks:
         fully_shard(block, mesh=mesh, reshard_after_forward=reshard_after_forward)
-    return fully_shard(model, mesh=mesh)
+    fully_shard(model, mesh=mesh)
+    return model
 
 
 def _ddp(model: nn.Module, mesh: DeviceMesh) -> nn.Module:
@@ -160,12 +162,15 @@ def _known_mistakes(strategy: str, sizes: Sizes) -> dict[Mistake, float]:
 
 def _sizes_of(model_options: dict[str, Any], world_size: int) -> Sizes:
     root, blocks = _shapes_of(model_options)
-    flat = [shape for shapes in blocks for shape in shapes]
-    padded = [
-        ITEMSIZE * sum(padded_numel(shape, world_size) for shape in shapes)
-        for shapes in (root, flat)
-    ]
-    plain = [
-        ITEMSIZE * sum(torch.Size(shape).numel() for shape in shapes) for shapes in (root, flat)
-    ]
-    return Sizes(*padded, *plain, world_size=world_size)
+    all_blocks = [shape for shapes in blocks for shape in shapes]
+    return Sizes(
+        root=_num_bytes(root, world_size),
+        blocks=_num_bytes(all_blocks, world_size),
+        plain_root=_num_bytes(root, 1),
+        plain_blocks=_num_bytes(all_blocks, 1),
+        world_size=world_size,
+    )
+
+
+def _num_bytes(shapes: Sequence[Shape], world_size: int) -> int:
+    return ITEMSIZE * sum(padded_numel(shape, world_size) for shape in shapes)

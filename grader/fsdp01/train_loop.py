@@ -11,7 +11,7 @@ import torch
 from grader import explain, storage
 from grader.check import Check
 from grader.fsdp01 import judge_loop
-from grader.fsdp01.cases import TIED, UNEVEN
+from grader.fsdp01.cases import SHALLOW, TIED
 from grader.fsdp01.judge_loop import Epoch
 from grader.fsdp01.loop_watch import LoopStep, LoopWatch
 from grader.fsdp01.truth import CLIP_EPSILONS, train
@@ -46,7 +46,7 @@ class LoopCase:
 
 
 CASES = (
-    LoopCase(world_sizes=(4, 2), model=UNEVEN, max_norm=1e9, seed=1),
+    LoopCase(world_sizes=(4, 2), model=SHALLOW, max_norm=1e9, seed=1),
     LoopCase(world_sizes=(1, 3), model=TIED, max_norm=0.5, seed=2),
 )
 

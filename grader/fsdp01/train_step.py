@@ -50,7 +50,7 @@ def _observe_steps(
             shards_of((name, weight.grad) for name, weight in model.named_parameters())
         )
     )
-    seen = []
+    seen: list[StepSeen] = []
     for step in range(num_steps):
         arrived.clear()
         tokens = case.tokens(step, dist.get_rank()).to(sandbox.device())

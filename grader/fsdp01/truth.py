@@ -64,12 +64,12 @@ def _step(
     ]
     loss = toys.next_token_loss(logits, tokens)
     loss.backward()
-    trained = {name: weight for name, weight in model.named_parameters() if weight.grad is not None}
-    gradients = {name: weight.grad.clone() for name, weight in trained.items()}
+    trained = [(name, w.grad) for name, w in model.named_parameters() if w.grad is not None]
+    gradients = {name: gradient.clone() for name, gradient in trained}
     grad_norm = norm_of(gradients.values())
     clip_factor = min(1.0, max_norm / (grad_norm + clip_epsilon))
-    for weight in trained.values():
-        weight.grad.mul_(clip_factor)
+    for _, gradient in trained:
+        gradient.mul_(clip_factor)
     optimizer.step()
     weights = weights_of(model)
     return StepTruth(loss.item(), sample_losses, grad_norm, gradients, clip_factor, weights)

@@ -12,7 +12,7 @@ ROOT = Path(__file__).resolve().parents[2]
 
 @functools.cache
 def cells(exercise: str) -> list[tuple[str, str, str]]:
-    """Return (grade_id, "solution" or "check" or "given", source) of the cells that nbgrader marks."""
+    """Return (grade_id, "solution", "check" or "given", source) of the cells nbgrader marks."""
     notebook = jupytext.read(ROOT / "exercises" / "text" / f"{exercise}.py", fmt="py:percent")
     marked = [cell for cell in notebook.cells if "nbgrader" in cell.metadata]
     marks = [cell.metadata["nbgrader"] for cell in marked]

@@ -35,7 +35,7 @@ def test_mutant_is_named(path: Path, capfd):
 
 
 def _affected() -> list[tuple[Path, str]]:
-    """Return each other style with the checks that get its functions; the loop calls most of them."""
+    """Return each other style with the checks that get its functions; the loop calls most."""
     return [
         (path, check)
         for path in answers.overlays("solutions", EXERCISE)

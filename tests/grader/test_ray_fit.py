@@ -65,8 +65,9 @@ def test_real_ray_and_warm_ranks_end_in_the_same_checkpoint(tmp_path):
     assert expected.keys() == came.keys()
     assert any("exp_avg" in name for name in expected)
     for name, value in expected.items():
-        same = torch.equal(value, came[name]) if isinstance(value, torch.Tensor) else value == came[name]
-        assert same, name  # two ranks: a sum of two has one order
+        is_tensor = isinstance(value, torch.Tensor)
+        # Exactly: with two ranks, a sum of two has one order.
+        assert torch.equal(value, came[name]) if is_tensor else value == came[name], name
 
 
 @pytest.fixture
@@ -96,7 +97,7 @@ def test_ray_ends_when_its_kernel_is_killed(short_tmp):
     finally:
         kernel.kill()
         kernel.wait()
-    left = [psutil.Process(pid) for pid in started if psutil.pid_exists(pid)]
+    left = [process for process in psutil.process_iter() if process.pid in started]
     assert psutil.wait_procs(left, timeout=20)[1] == []
     assert list(Path(short_tmp).iterdir()) == []
 

@@ -81,7 +81,7 @@ def test_every_sandbox_error_has_a_mistake():
         subclasses = kind.__subclasses__()
         return [leaf for sub in subclasses for leaf in leaves(sub)] if subclasses else [kind]
 
-    assert {leaf for leaf in leaves(SandboxError)} == set(explain.MISTAKE_OF)
+    assert set(leaves(SandboxError)) == set(explain.MISTAKE_OF)
 
 
 def test_a_long_message_is_cut():

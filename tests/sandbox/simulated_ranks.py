@@ -1,4 +1,4 @@
-"""Made-up ranks: programs of blocking collectives, run by a scheduler that knows nothing of proofs.
+"""Made-up ranks: programs of collectives, run by a scheduler that knows nothing of proofs.
 
 The simulation is the independent truth for the monitor: it says which threads end up blocked, and
 yields the records that real ranks would have published on the way.
@@ -8,104 +8,122 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
+from typing import NamedTuple
 
 from sandbox.record import Call
 
+ALL_REDUCE = Call("all_reduce", (4,), 4, "float32", 4, "SUM", None, 4, 4)
+
+
+class Step(NamedTuple):
+    """One collective of a thread: on which group, and whether the thread waits for it.
+
+    Once an asynchronous one is complete, its callback issues another on `then`.
+    """
+
+    gid: str
+    is_async: bool = False
+    then: str | None = None
+
+
 Groups = Mapping[str, tuple[int, ...]]
-Program = Sequence[str]  # the groups on which a thread issues collectives, in order
+Program = Sequence[Step]
 
 
 @dataclass
 class Thread:
-    """One thread of a rank: what it still has to issue, and what it is blocked in."""
+    """One thread of a rank, or the callback of an operation: what it has to do, and waits in."""
 
     rank: int
     ident: int
-    todo: list[str]
-    blocked_in: tuple[str, int] | None = None
+    todo: list[Step]
+    awaits: tuple[str, int] | None = None
     number: int = 0
+    is_callback: bool = False
 
 
-@dataclass
 class World:
     """All threads of all ranks. `programs[rank]` holds one program per thread."""
 
-    groups: Groups
-    programs: Sequence[Sequence[Program]]
-    calls: Mapping[str, Call] = field(default_factory=dict)
-
-    def __post_init__(self) -> None:
+    def __init__(self, groups: Groups, programs: Sequence[Sequence[Program]]) -> None:
+        self.groups = groups
+        self.world_size = len(programs)
         self.threads = [
             Thread(rank, rank * 10 + index, list(program))
-            for rank, programs in enumerate(self.programs)
-            for index, program in enumerate(programs)
+            for rank, programs_of_rank in enumerate(programs)
+            for index, program in enumerate(programs_of_rank)
         ]
         self.next_seq: dict[tuple[int, str], int] = defaultdict(lambda: 1)
         self.issued: dict[tuple[str, int], set[int]] = defaultdict(set)
-        self.num_events = [0] * len(self.programs)
-        self.records: list[tuple[int, tuple | None]] = [
-            (rank, ("group", gid, ranks)) for gid, ranks in self.groups.items() for rank in ranks
+        self.num_events = [0] * self.world_size
+        # What a rank publishes at one go: nothing can be asked in between.
+        self.records: list[tuple[int, list[tuple]]] = [
+            (rank, [("group", gid, ranks)]) for gid, ranks in groups.items() for rank in ranks
         ]
 
     def run(self, choices: Iterator[int]) -> None:
         """Run until no thread can move; `choices` says which one moves next."""
         while movable := [thread for thread in self.threads if self._can_move(thread)]:
-            self._move(movable[next(choices) % len(movable)])
+            thread = movable[next(choices) % len(movable)]
+            self.records.append((thread.rank, list(self._move(thread))))
 
     @property
     def stuck(self) -> set[int]:
         """The ranks of which a thread is blocked when all is over."""
-        return {thread.rank for thread in self.threads if thread.blocked_in}
+        return {t.rank for t in self.threads if t.awaits and not t.is_callback}
 
     def _can_move(self, thread: Thread) -> bool:
-        return self._is_complete(thread.blocked_in) if thread.blocked_in else bool(thread.todo)
+        if thread.awaits:
+            return self.issued[thread.awaits] == set(self.groups[thread.awaits[0]])
+        return bool(thread.todo)
 
-    def _is_complete(self, key: tuple[str, int]) -> bool:
-        return self.issued[key] == set(self.groups[key[0]])
-
-    def _move(self, thread: Thread) -> None:
-        if thread.blocked_in:
-            thread.blocked_in = None
-            self._publish(thread.rank, ("end", thread.number, self._now(), thread.ident))
-            self._finish(thread)
+    def _move(self, thread: Thread) -> Iterator[tuple]:
+        if not thread.awaits:
+            yield self._issue(thread, thread.todo.pop(0))
             return
-        gid = thread.todo.pop(0)
-        seq = self.next_seq[thread.rank, gid]
-        self.next_seq[thread.rank, gid] += 1
-        thread.number = self.num_events[thread.rank]
+        thread.awaits = None
+        yield "end", thread.number, self._now(), thread.ident
+        if thread.is_callback:
+            self.threads.remove(thread)
+            for step in thread.todo:
+                yield self._issue(thread, step)
+        elif not thread.todo:
+            yield from self._tell_mates_of_end(thread)
+
+    def _issue(self, thread: Thread, step: Step) -> tuple:
+        seq = self.next_seq[thread.rank, step.gid]
+        self.next_seq[thread.rank, step.gid] += 1
+        self.issued[step.gid, seq].add(thread.rank)
+        number = self.num_events[thread.rank]
         self.num_events[thread.rank] += 1
-        thread.blocked_in = (gid, seq)
-        self.issued[gid, seq].add(thread.rank)
-        call = self.calls.get(gid, ALL_REDUCE)
-        waiting = (thread.ident, self._others(thread))
+        waiting = None
+        if step.is_async:
+            todo = [Step(step.then, is_async=True)] if step.then else []
+            key = (step.gid, seq)
+            self.threads.append(Thread(thread.rank, -number, todo, key, number, is_callback=True))
+        else:
+            thread.awaits, thread.number = (step.gid, seq), number
+            waiting = (thread.ident, self._others(thread))
         site = f"train.py:{thread.ident}"
-        self._publish(
-            thread.rank,
-            ("issue", thread.number, gid, seq, False, tuple(call), site, self._now(), waiting),
-        )
+        call = tuple(ALL_REDUCE)
+        return ("issue", number, step.gid, seq, step.is_async, call, site, self._now(), waiting)
 
     def _others(self, thread: Thread) -> tuple[int, ...]:
-        mates = [mate for mate in self.threads if mate.rank == thread.rank and mate is not thread]
-        return tuple(mate.ident for mate in mates if mate.todo or mate.blocked_in)
+        return tuple(mate.ident for mate in self._mates(thread) if mate.todo or mate.awaits)
 
-    def _finish(self, thread: Thread) -> None:
-        """A thread that ends is no longer among the others that its mates see."""
-        if thread.todo:
-            return
-        mates = [mate for mate in self.threads if mate.rank == thread.rank and mate.blocked_in]
-        for mate in mates:
-            gid, seq = mate.blocked_in
-            waiting = (mate.ident, self._others(mate))
-            self._publish(mate.rank, ("wait", mate.number, gid, seq, waiting))
-        if not any(m.todo or m.blocked_in for m in self.threads if m.rank == thread.rank):
-            self._publish(thread.rank, None)  # the rank has finished
+    def _tell_mates_of_end(self, thread: Thread) -> Iterator[tuple]:
+        """A thread that has ended is no longer among the others that its mates see."""
+        for mate in self._mates(thread):
+            if mate.awaits:
+                yield "wait", mate.number, *mate.awaits, (mate.ident, self._others(mate))
 
-    def _publish(self, rank: int, record: tuple | None) -> None:
-        self.records.append((rank, record))
+    def _mates(self, thread: Thread) -> list[Thread]:
+        return [
+            mate
+            for mate in self.threads
+            if mate.rank == thread.rank and mate is not thread and not mate.is_callback
+        ]
 
     def _now(self) -> float:
         return float(len(self.records))
-
-
-ALL_REDUCE = Call("all_reduce", (4,), 4, "float32", 4, "SUM", None, 4, 4)

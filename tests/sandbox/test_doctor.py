@@ -18,7 +18,16 @@ def test_a_machine_that_can_run_the_course_is_told_so(capsys: pytest.CaptureFixt
     assert lines[-1] == "This machine can run the course."
     assert all(line.startswith("✓") for line in lines[:-1])
     subjects = {line[2:].partition(":")[0] for line in lines[:-1]}
-    assert {"Python", "torch", "deepspeed", "ray", "memory", "loopback", "open files", "GPUs"} <= subjects
+    assert {
+        "Python",
+        "torch",
+        "deepspeed",
+        "ray",
+        "memory",
+        "loopback",
+        "open files",
+        "GPUs",
+    } <= subjects
     assert "4 ranks started, added up and ended" in "\n".join(lines)
 
 

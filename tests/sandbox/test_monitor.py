@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import itertools
 import random
-from collections import defaultdict, deque
+from collections import deque
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from simulated_ranks import ALL_REDUCE, Groups, World
+from simulated_ranks import ALL_REDUCE, Groups, Step, World
 
 from sandbox.ledger import Op
 from sandbox.monitor import Monitor, Problem, ProblemKind
@@ -20,14 +20,19 @@ def worlds(draw: st.DrawFn, *, is_legal: bool) -> World:
     """Draw groups and a program per thread; legal ones follow one global order of collectives."""
     world_size = draw(st.integers(1, 5))
     members = st.sets(st.integers(0, world_size - 1), min_size=1).map(sorted).map(tuple)
-    groups: Groups = {
+    groups = {
         f"g{i}": ranks for i, ranks in enumerate(draw(st.lists(members, min_size=1, max_size=4)))
     }
-    # A group belongs to one thread index, as concurrent use of one group has no defined order.
+    # One thread per group, as concurrent use has no order; a callback has a group of its own.
     thread_of = {gid: draw(st.integers(0, 1)) for gid in groups}
-    order = draw(st.lists(st.sampled_from(sorted(groups)), max_size=12))
+    groups |= {f"then {gid}": ranks for gid, ranks in groups.items()}
+    steps = st.builds(Step, st.sampled_from(sorted(thread_of)), st.booleans(), st.none())
+    order = [
+        step._replace(then=f"then {step.gid}") if step.is_async and draw(st.booleans()) else step
+        for step in draw(st.lists(steps, max_size=12))
+    ]
     programs = [
-        [[g for g in order if rank in groups[g] and thread_of[g] == index] for index in (0, 1)]
+        [[s for s in order if rank in groups[s.gid] and thread_of[s.gid] == i] for i in (0, 1)]
         for rank in range(world_size)
     ]
     if not is_legal:
@@ -37,7 +42,7 @@ def worlds(draw: st.DrawFn, *, is_legal: bool) -> World:
     return World(groups, [[p for p in threads if p] or [[]] for threads in programs])
 
 
-def spoil(program: list[str], rng: random.Random) -> None:
+def spoil(program: list[Step], rng: random.Random) -> None:
     """Skip one collective, or do two in the other order."""
     if len(program) > 1 and rng.random() < 0.5:
         i = rng.randrange(len(program) - 1)
@@ -48,25 +53,21 @@ def spoil(program: list[str], rng: random.Random) -> None:
 
 def deliver(world: World, rng: random.Random) -> list[tuple[set[int], Problem]]:
     """Feed each rank's records in order, the ranks at any pace; return every problem claimed."""
-    monitor = Monitor(len(world.programs))
-    queues: dict[int, deque] = defaultdict(deque)
-    for rank, record in world.records:
-        queues[rank].append(record)
-    for rank in set(range(len(world.programs))) - set(queues):
-        monitor.finished(rank)
+    monitor = Monitor(world.world_size)
+    queues: dict[int, deque] = {rank: deque() for rank in range(world.world_size)}
+    for rank, records in world.records:
+        queues[rank].append(records)
     claims = []
     while queues:
         rank = rng.choice(sorted(queues))
-        record = queues[rank].popleft()
-        monitor.finished(rank) if record is None else monitor.feed(rank, record)
+        for record in queues[rank].popleft() if queues[rank] else ():
+            monitor.feed(rank, record)
         if not queues[rank]:
             del queues[rank]
-            if not any(t.todo or t.blocked_in for t in world.threads if t.rank == rank):
+            if rank not in world.stuck:
                 monitor.finished(rank)
         if problem := monitor.problem():
             claims.append((set(problem.waiting), problem))
-    if problem := monitor.problem():
-        claims.append((set(problem.waiting), problem))
     return claims
 
 
@@ -91,11 +92,11 @@ def test_whoever_is_stuck_is_named_and_nobody_else(world: World, rng: random.Ran
 
 
 def run_to_the_end(groups: Groups, *programs: list[str]) -> tuple[Monitor, World]:
-    world = World(groups, [[program] for program in programs])
+    world = World(groups, [[[Step(gid) for gid in program]] for program in programs])
     world.run(itertools.repeat(0))
     monitor = Monitor(len(programs))
-    for rank, record in world.records:
-        if record is not None:
+    for rank, records in world.records:
+        for record in records:
             monitor.feed(rank, record)
     for rank in set(range(len(programs))) - world.stuck:
         monitor.finished(rank)
@@ -278,6 +279,25 @@ def test_a_mismatch_waits_a_moment_for_the_others() -> None:
     settled = monitor.problem(1.1)
     assert settled is not None
     assert settled.rank == 0
+
+
+def test_a_deadlock_is_told_once_its_ranks_are_silent() -> None:
+    monitor, _ = run_to_the_end({"g": (0, 1)}, ["g"], [])
+    last_s = monitor.ledger()[0].start_s
+    assert monitor.problem(last_s + 0.01) is None
+    assert monitor.problem(last_s + 0.1) is not None
+
+
+def test_a_callback_may_yet_act_while_its_operation_is_in_flight() -> None:
+    monitor = Monitor(2)
+    monitor.finished(1)
+    for rank in (0, 1):
+        monitor.feed(rank, ("group", "g", (0, 1)))
+        monitor.feed(rank, ("issue", 0, "g", 1, True, tuple(ALL_REDUCE), None, 0.0, None))
+    monitor.feed(0, ("issue", 1, "g", 2, False, tuple(ALL_REDUCE), None, 0.0, (0, ())))
+    assert monitor.problem() is None
+    monitor.feed(0, ("end", 0, 1.0, 99))
+    assert monitor.problem() is not None
 
 
 def test_collectives_are_counted_from_one_in_each_call() -> None:

@@ -280,24 +280,29 @@ def functional_collectives(rank: int, world_size: int) -> None:
     from torch.distributed import _functional_collectives as functional
 
     group = dist.group.WORLD
-    gathered = functional.all_gather_tensor(torch.full((1,), float(rank)), 0, group)
+    gathered = functional.all_gather_single(torch.full((1,), float(rank)), 0, group)
     assert gathered.tolist() == [float(r) for r in range(world_size)]
-    shard = functional.reduce_scatter_tensor(torch.ones(world_size), "sum", 0, group)
+    shard = functional.reduce_scatter_single(torch.ones(world_size), "sum", 0, group)
     assert shard.tolist() == [world_size]
     assert functional.all_reduce(torch.ones(1), "sum", group).item() == world_size
     assert functional.broadcast(torch.full((1,), float(rank)), 0, group).item() == 0
 
 
-def run_program(function: Callable[[int, int], Any]) -> None:
-    for _ in range(2):
+def run_programs(functions: list[Callable[[int, int], Any]]) -> None:
+    for function in functions:
         function(dist.get_rank(), dist.get_world_size())
 
 
-@pytest.mark.parametrize("world_size", [1, 2, 3])
+@pytest.mark.parametrize("world_size", [1, 4])
+def test_legal_programs_one_after_the_other_raise_no_alarm(world_size: int) -> None:
+    ledger = sandbox.launch(run_programs, PROGRAMS * 2, world_size=world_size).ledger
+    assert all(event.call_site for event in ledger)
+
+
+@pytest.mark.parametrize("world_size", [2, 3])
 @pytest.mark.parametrize("function", PROGRAMS, ids=lambda function: function.__name__)
 def test_a_legal_program_raises_no_alarm(function: Callable, world_size: int) -> None:
-    ledger = sandbox.launch(run_program, function, world_size=world_size).ledger
-    assert all(event.call_site for event in ledger)
+    sandbox.launch(run_programs, [function], world_size=world_size)
 
 
 def test_events_are_those_of_the_call_as_issued() -> None:

@@ -11,7 +11,9 @@ from hypothesis import strategies as st
 
 from sandbox import wire
 
-messages = st.lists(st.tuples(st.text(), st.binary(max_size=300), st.integers(0, 2**40)), max_size=8)
+messages = st.lists(
+    st.tuples(st.text(), st.binary(max_size=300), st.integers(0, 2**40)), max_size=8
+)
 
 
 @given(messages, st.integers(1, 50))

@@ -1,4 +1,4 @@
-"""By hand: the norm, the clipping and the mean loss from plain collectives; one full checkpoint file."""
+"""By hand: norm, clipping and mean loss from plain collectives; one full checkpoint file."""
 
 import os
 

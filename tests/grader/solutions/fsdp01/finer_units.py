@@ -1,4 +1,4 @@
-"""Finer units: embedding and head apart where they are not tied, an explicit root; sliced in one piece."""
+"""Finer units: embedding and head apart where not tied, an explicit root; contiguous slices."""
 
 import math
 

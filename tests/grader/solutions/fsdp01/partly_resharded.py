@@ -1,4 +1,4 @@
-"""Resharded to pairs of ranks where that divides; prefetch set by hand; a hybrid mesh from `view`."""
+"""Resharded to pairs of ranks where that divides; prefetch by hand; a hybrid mesh from `view`."""
 
 
 def shard_model(model, mesh):
