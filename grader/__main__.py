@@ -24,7 +24,7 @@ def main(arguments: list[str] | None = None) -> int:
     try:
         return _run(options, flags)
     except ValueError as error:
-        print(f"{parser.prog}: {error}", file=sys.stderr)
+        print(f"{parser.prog}: {error}", file=sys.stderr)  # noqa: T201
         return 1
 
 
@@ -60,7 +60,7 @@ def _notebooks(*, check: bool) -> int:
 
 def _show(lines: Iterable[str]) -> None:
     for line in lines:
-        print(line, flush=True)
+        print(line, flush=True)  # noqa: T201 (a command may speak)
 
 
 if __name__ == "__main__":

@@ -51,8 +51,10 @@ def failure_of(error: SandboxError) -> Failure:
         known = [mistake for text, mistake in KNOWN_TEXTS.items() if text in said]
         mistake = known[0] if known else Mistake.RAISED
     else:
-        came = error.message
         mistake = MISTAKE_OF[type(error)]
+        came = error.message
+        if mistake is Mistake.TIMED_OUT:  # the hint there is for those who launch by themselves
+            came = came.partition("\nHint:")[0]
     return Failure(mistake=mistake, came=_shorten(came), where=where_of(error))
 
 

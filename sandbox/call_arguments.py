@@ -29,20 +29,16 @@ class Members(NamedTuple):
 
 Values = Sequence[Any]
 
-_WITH_REDUCE_OP = (
+# Sets, as isinstance() is slow for torch's classes.
+_WITH_REDUCE_OP = {
     dist.AllreduceOptions,
     dist.AllreduceCoalescedOptions,
     dist.ReduceOptions,
     dist.ReduceScatterOptions,
-)
-_WITH_ROOT = (dist.BroadcastOptions, dist.ReduceOptions, dist.GatherOptions, dist.ScatterOptions)
-_OPTIONS = (
-    *_WITH_REDUCE_OP,
-    *_WITH_ROOT,
-    AllgatherOptions,
-    AllToAllOptions,
-    BarrierOptions,
-)
+}
+_WITH_ROOT = {dist.BroadcastOptions, dist.ReduceOptions, dist.GatherOptions, dist.ScatterOptions}
+_OPTIONS = _WITH_REDUCE_OP | _WITH_ROOT | {AllgatherOptions, AllToAllOptions, BarrierOptions}
+_NO_TIMEOUT = timedelta(milliseconds=-1)
 _REDUCE_OPS: dict[Any, str] = {
     getattr(dist.ReduceOp, name): name
     for name in ("SUM", "AVG", "PRODUCT", "MIN", "MAX", "BAND", "BOR", "BXOR", "PREMUL_SUM")
@@ -53,11 +49,11 @@ _get_type = operator.attrgetter("op")  # of a ReduceOp; torch's type stubs lack 
 def get_options(values: Values) -> tuple[bool, float | None]:
     """Return whether the caller means to wait later, and this one call's timeout in seconds."""
     for value in reversed(values):
+        if type(value) in _OPTIONS:
+            timeout = value.timeout
+            return value.asyncOp, None if timeout == _NO_TIMEOUT else timeout.total_seconds()
         if isinstance(value, timedelta):
             return True, value.total_seconds()
-        if isinstance(value, _OPTIONS):
-            timeout_s = value.timeout.total_seconds()
-            return value.asyncOp, timeout_s if timeout_s > 0 else None  # -1 ms: not set
     return True, None
 
 
@@ -129,7 +125,7 @@ def total(sizes: Sizes, members: Members) -> int:
 def get_reduce_op(values: Values) -> str:
     """Return the reduction, SUM where none is passed."""
     for value in values:
-        if isinstance(value, _WITH_REDUCE_OP):
+        if type(value) in _WITH_REDUCE_OP:
             return _REDUCE_OPS[_get_type(value.reduceOp)]
         if isinstance(value, dist.ReduceOp.RedOpType):
             return _REDUCE_OPS[value]
@@ -141,7 +137,7 @@ def get_reduce_op(values: Values) -> str:
 def get_root(values: Values, members: Members) -> int:
     """Return the global rank of the root."""
     for value in values:
-        if isinstance(value, _WITH_ROOT):
+        if type(value) in _WITH_ROOT:
             return members.ranks[value.rootRank]
         if isinstance(value, int):
             return members.ranks[value]

@@ -98,7 +98,8 @@ def wait_on_record(
     `block` calls the function it is given every now and then, to have the wait looked at again.
     """
     note = event.wait if patience_s >= IMPATIENT_S else _nothing
-    note()
+    if not event.is_awaited:
+        note()
     try:
         result = block(note)
     except BaseException:

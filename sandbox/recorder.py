@@ -86,6 +86,11 @@ class Published:
         self._waiting = (threading.get_ident(), others)
         return self._waiting
 
+    @property
+    def is_awaited(self) -> bool:
+        """Whether it is published that a thread blocks in this event."""
+        return self._waiting is not None
+
     def wait(self) -> None:
         """Publish that the calling thread blocks in this event, if that is news."""
         before = self._waiting

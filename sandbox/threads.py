@@ -25,9 +25,10 @@ class Siblings:
 
     def running(self) -> tuple[int, ...]:
         """Return the threads that may act. A pool's worker is idle if two looks in a row say so."""
-        others = [t for t in threading.enumerate() if t.ident != threading.get_ident()]
-        if not others:
+        me = threading.get_ident()
+        if threading.active_count() == 1 and me == threading.main_thread().ident:
             return ()
+        others = [thread for thread in threading.enumerate() if thread.ident != me]
         frames = sys._current_frames()
         stacks = {t.ident: frames[t.ident] for t in others if t.ident in frames}
         idle = {ident for ident, frame in stacks.items() if _is_idle_worker(frame)}

@@ -5,6 +5,7 @@ from pathlib import Path
 import answers
 import pytest
 
+from grader import fsdp01
 from grader.mistakes import Mistake
 from grader.verdict import CheckFailed, NotSolved
 
@@ -75,6 +76,37 @@ def test_a_stub_that_an_answer_calls_is_named(capfd, tmp_path):
     with pytest.raises(NotSolved):
         answers.run_check(EXERCISE, "build", answers.solution(EXERCISE, tmp_path / "stub.py"))
     assert "It calls shard_model, which is not solved yet." in capfd.readouterr().out
+
+
+def test_an_endless_loop_ends_with_the_budget(capfd, monkeypatch, tmp_path):
+    monkeypatch.setattr("grader.check.BUDGET_S", 2.0)
+    path = tmp_path / "endless.py"
+    path.write_text("def build(config, mesh):\n    while True:\n        pass")
+    with pytest.raises(CheckFailed, match="build: TIMED_OUT"):
+        answers.run_check(EXERCISE, "build", answers.solution(EXERCISE, path))
+    out = capfd.readouterr().out
+    assert "endless.py, line" in out
+    assert "Hint" not in out
+
+
+def test_the_same_answer_gets_the_same_text(capfd):
+    path = next(p for p in answers.overlays("mutants", EXERCISE) if p.stem == "gradients_summed")
+    texts = []
+    for _ in range(2):
+        with pytest.raises(CheckFailed):
+            answers.run_check(EXERCISE, "shard_model", answers.solution(EXERCISE, path))
+        texts.append(capfd.readouterr().out)
+    assert texts[0] == texts[1]
+
+
+def test_a_check_returns_nothing():
+    assert fsdp01.check_rows_of_rank(answers.solution(EXERCISE)["rows_of_rank"]) is None
+
+
+def test_hints_lead_through_every_step(capsys):
+    for step in range(1, len(CHECKS) + 1):
+        fsdp01.hint(step)
+    assert capsys.readouterr().out.count("hint 1 of") == len(CHECKS)
 
 
 def test_every_code_that_fsdp01_can_name_has_a_mutant():

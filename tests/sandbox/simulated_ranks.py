@@ -79,16 +79,16 @@ class World:
         return bool(thread.todo)
 
     def _move(self, thread: Thread) -> Iterator[tuple]:
-        if not thread.awaits:
+        if thread.awaits:
+            thread.awaits = None
+            yield "end", thread.number, self._now(), thread.ident
+        else:
             yield self._issue(thread, thread.todo.pop(0))
-            return
-        thread.awaits = None
-        yield "end", thread.number, self._now(), thread.ident
         if thread.is_callback:
             self.threads.remove(thread)
             for step in thread.todo:
                 yield self._issue(thread, step)
-        elif not thread.todo:
+        elif not thread.todo and not thread.awaits:
             yield from self._tell_mates_of_end(thread)
 
     def _issue(self, thread: Thread, step: Step) -> tuple:

@@ -21,14 +21,18 @@ def processes_of(course):
     ]
 
 
+@pytest.fixture(scope="module")
+def course(new_dummy_course):
+    return new_dummy_course()
+
+
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
-def test_no_kernel_survives_its_grader(new_dummy_course, number):
-    course = new_dummy_course()
-    pipe = course.root / "pipe"
+def test_no_kernel_survives_its_grader(course, number):
+    pipe = course.root / number.name
     os.mkfifo(pipe)
-    course.hand_in("loops", course.answers(double=SAYS_WHEN.format(path=str(pipe))))
+    course.hand_in(number.name, course.answers(double=SAYS_WHEN.format(path=str(pipe))))
     grading = subprocess.Popen(
-        [NBGRADER, "autograde", "dummy"],
+        [NBGRADER, "autograde", "dummy", f"--student={number.name}"],
         cwd=course.root,
         env=course.environment(),
         stdout=subprocess.DEVNULL,

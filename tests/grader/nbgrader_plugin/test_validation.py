@@ -4,6 +4,7 @@ import json
 import subprocess
 import sys
 
+from grader.course import ROOT
 from grader.course_directory import NBGRADER
 
 
@@ -24,7 +25,7 @@ def test_validate_shows_verdicts_and_survives_the_kernel(new_dummy_course):
     assert path.read_text() == json.dumps(notebook)
 
 
-def test_jupyterlab_validates_with_our_class(new_dummy_course):
+def test_jupyterlab_validates_with_our_class():
     code = """
 from nbgrader.server_extensions.validate_assignment import handlers
 class Lab: pass
@@ -35,7 +36,7 @@ print(type(executor).__name__, executor.timeout)
 """
     done = subprocess.run(
         [sys.executable, "-c", code],
-        cwd=new_dummy_course().root,
+        cwd=ROOT / "exercises",
         capture_output=True,
         text=True,
     )
