@@ -23,10 +23,10 @@ def end_with_parent(parent_pid: int, number: int = signal.SIGKILL) -> None:
         os._exit(1)
 
 
-def adopt_orphans() -> None:
+def adopt_orphans(on: bool = True) -> None:
     """Become the parent of every orphan below this process, so that none can slip away (Linux)."""
     if sys.platform == "linux":
-        ctypes.CDLL(None).prctl(PR_SET_CHILD_SUBREAPER, 1)
+        ctypes.CDLL(None).prctl(PR_SET_CHILD_SUBREAPER, int(on))
 
 
 def end_descendants(keep: Collection[int] = ()) -> None:

@@ -52,7 +52,9 @@ from sandbox import toys
 # %%
 model = toys.Transformer()
 numel = sum(parameter.numel() for parameter in model.parameters())
-print(f"{len(model.blocks)} blocks, {numel:,} parameters: {16 * numel:,} bytes to train on one rank")
+print(
+    f"{len(model.blocks)} blocks, {numel:,} parameters: {16 * numel:,} bytes to train on one rank"
+)
 for name, parameter in model.named_parameters():
     if name.startswith(("embedding", "blocks.0", "norm", "head")):
         print(f"{name:38} {tuple(parameter.shape)}")
@@ -65,6 +67,7 @@ for name, parameter in model.named_parameters():
 #
 # *Predict:* 5 rows on 4 ranks. How many does rank 3 hold?
 
+
 # %% nbgrader={"grade": false, "grade_id": "rows_of_rank", "locked": false, "schema_version": 3, "solution": true, "task": false}
 def rows_of_rank(num_rows: int, rank: int, world_size: int) -> tuple[int, int]:
     """Return (first, stop): this rank holds the rows first, …, stop - 1; none if first == stop."""
@@ -72,6 +75,7 @@ def rows_of_rank(num_rows: int, rank: int, world_size: int) -> tuple[int, int]:
     share = (num_rows + world_size - 1) // world_size
     return min(rank * share, num_rows), min((rank + 1) * share, num_rows)
     ### END SOLUTION
+
 
 # %% tags=["raises-exception"] nbgrader={"grade": true, "grade_id": "check_rows_of_rank", "locked": true, "points": 6, "schema_version": 3, "solution": false, "task": false}
 fsdp01.check_rows_of_rank(rows_of_rank)
@@ -96,6 +100,7 @@ fsdp01.draw_rows(rows_of_rank, num_rows=5, world_size=4)
 #
 # *Predict:* with 3 blocks, how many all-gathers does a forward make? And a backward?
 
+
 # %% nbgrader={"grade": false, "grade_id": "shard_model", "locked": false, "schema_version": 3, "solution": true, "task": false}
 def shard_model(model, mesh):
     """Shard `model` in place over `mesh`: each block a unit, what is left the root's; return it."""
@@ -106,12 +111,14 @@ def shard_model(model, mesh):
     return model
     ### END SOLUTION
 
+
 # %% tags=["raises-exception"] nbgrader={"grade": true, "grade_id": "check_shard_model", "locked": true, "points": 16, "schema_version": 3, "solution": false, "task": false}
 fsdp01.check_shard_model(shard_model)
 
 # %% [markdown]
 # Look at it from the inside. `sandbox.launch` runs a function on four fresh ranks and returns what each one returned, and a
 # ledger of every collective.
+
 
 # %% tags=["raises-exception"]
 def look_inside():
@@ -137,6 +144,7 @@ for op in ("all_gather", "reduce_scatter"):
 #
 # `config["model"]` holds the keyword arguments of `toys.Transformer`, `config["lr"]` the learning rate.
 
+
 # %% nbgrader={"grade": false, "grade_id": "build", "locked": false, "schema_version": 3, "solution": true, "task": false}
 def build(config, mesh):
     """Return (model, optimizer): the Transformer, sharded over `mesh`, and an AdamW over its shards."""
@@ -145,6 +153,7 @@ def build(config, mesh):
     optimizer = torch.optim.AdamW(model.parameters(), lr=config["lr"])
     return model, optimizer
     ### END SOLUTION
+
 
 # %% tags=["raises-exception"] nbgrader={"grade": true, "grade_id": "check_build", "locked": true, "points": 8, "schema_version": 3, "solution": false, "task": false}
 fsdp01.check_build(build)
@@ -161,6 +170,7 @@ fsdp01.check_build(build)
 #
 # *Predict:* what goes wrong if every rank shuffles with a seed of its own and takes its slice of that?
 
+
 # %% nbgrader={"grade": false, "grade_id": "sample_ids", "locked": false, "schema_version": 3, "solution": true, "task": false}
 def sample_ids(num_samples, epoch, seed, rank, world_size):
     """Return this rank's sample ids of this epoch, in the order of training, as a list of ints.
@@ -174,12 +184,14 @@ def sample_ids(num_samples, epoch, seed, rank, world_size):
     return order[rank::world_size]
     ### END SOLUTION
 
+
 # %% tags=["raises-exception"] nbgrader={"grade": true, "grade_id": "check_sample_ids", "locked": true, "points": 10, "schema_version": 3, "solution": false, "task": false}
 fsdp01.check_sample_ids(sample_ids)
 
 # %% [markdown]
 # `toys.token_samples` makes the samples of these ids; one step takes `global_batch_size` of them over all ranks. This is all
 # the data loading that a toy needs:
+
 
 # %% nbgrader={"grade": false, "grade_id": "batches", "locked": true, "schema_version": 3, "solution": false, "task": false}
 def batches(config, epoch, rank, world_size):
@@ -193,6 +205,7 @@ def batches(config, epoch, rank, world_size):
             vocab_size=config["model"]["vocab_size"],
         )
         yield tokens.to(sandbox.device())
+
 
 # %% [markdown]
 # ## Step 5 · One training step
@@ -210,6 +223,7 @@ def batches(config, epoch, rank, world_size):
 #
 # *Predict:* gradients added up instead of averaged are N times too large. Would you see that in the training curve, with
 # AdamW and clipping?
+
 
 # %% nbgrader={"grade": false, "grade_id": "train_step", "locked": false, "schema_version": 3, "solution": true, "task": false}
 def train_step(model, optimizer, tokens, max_norm):
@@ -229,6 +243,7 @@ def train_step(model, optimizer, tokens, max_norm):
     return mean_loss.item(), grad_norm.item()
     ### END SOLUTION
 
+
 # %% tags=["raises-exception"] nbgrader={"grade": true, "grade_id": "check_train_step", "locked": true, "points": 16, "schema_version": 3, "solution": false, "task": false}
 fsdp01.check_train_step(train_step)
 
@@ -246,6 +261,7 @@ fsdp01.check_train_step(train_step)
 # from any number of ranks, and `set_state_dict` puts it back. All of these are collective: every rank calls them.
 #
 # *Predict:* what hangs, and where, if only rank 0 calls `get_state_dict` and `dcp.save`?
+
 
 # %% nbgrader={"grade": false, "grade_id": "checkpoint", "locked": false, "schema_version": 3, "solution": true, "task": false}
 def save_checkpoint(directory, model, optimizer, next_epoch):
@@ -271,6 +287,7 @@ def load_checkpoint(directory, model, optimizer):
     )
     return state["next_epoch"]
     ### END SOLUTION
+
 
 # %% tags=["raises-exception"] nbgrader={"grade": true, "grade_id": "check_checkpoint", "locked": true, "points": 12, "schema_version": 3, "solution": false, "task": false}
 fsdp01.check_checkpoint(save_checkpoint, load_checkpoint)
@@ -318,6 +335,7 @@ def train_loop_per_worker(config):
             train.report(metrics, checkpoint=Checkpoint.from_directory(directory))
     ### END SOLUTION
 
+
 # %% tags=["raises-exception"] nbgrader={"grade": true, "grade_id": "check_train_loop", "locked": true, "points": 14, "schema_version": 3, "solution": false, "task": false}
 fsdp01.check_train_loop(train_loop_per_worker)
 
@@ -342,6 +360,7 @@ CONFIG = {
     "seed": 0,
 }
 
+
 # %% nbgrader={"grade": false, "grade_id": "make_trainer", "locked": false, "schema_version": 3, "solution": true, "task": false}
 def make_trainer(num_workers, storage_path):
     """Return a TorchTrainer: train_loop_per_worker with CONFIG, on CPU workers that talk over gloo."""
@@ -354,6 +373,7 @@ def make_trainer(num_workers, storage_path):
         run_config=RunConfig(storage_path=storage_path),
     )
     ### END SOLUTION
+
 
 # %% [markdown]
 # The check makes your trainer, looks at its settings, and runs its loop on four warm ranks, through Ray Train's own local
@@ -376,6 +396,7 @@ fsdp01.fit_on_ray(make_trainer, num_workers=2)
 # `world_size`. A (5, 24) parameter on 4 ranks is gathered as (8, 24). (FSDP1 lays all parameters of a unit end to end and
 # pads that once: fewer bytes, but rows are torn apart.)
 
+
 # %% nbgrader={"grade": false, "grade_id": "padded_numel", "locked": false, "schema_version": 3, "solution": true, "task": false}
 def padded_numel(shape, world_size):
     """Return how many elements a gather of a parameter of this shape moves, padding included."""
@@ -384,6 +405,7 @@ def padded_numel(shape, world_size):
     padded_rows = (num_rows + world_size - 1) // world_size * world_size
     return padded_rows * torch.Size(row_shape).numel()
     ### END SOLUTION
+
 
 # %% tags=["raises-exception"] nbgrader={"grade": true, "grade_id": "check_padded_numel", "locked": true, "points": 4, "schema_version": 3, "solution": false, "task": false}
 fsdp01.check_padded_numel(padded_numel)
@@ -402,6 +424,7 @@ fsdp01.check_padded_numel(padded_numel)
 # - **DDP**: nothing is sharded. The gradients are all-reduced, unpadded.
 #
 # Write it down as a function of the shapes. What the loss and the norm send is left out: a few bytes.
+
 
 # %% nbgrader={"grade": false, "grade_id": "predict_sent_bytes", "locked": false, "schema_version": 3, "solution": true, "task": false}
 def predict_sent_bytes(root_shapes, block_shapes, world_size, itemsize):
@@ -422,6 +445,7 @@ def predict_sent_bytes(root_shapes, block_shapes, world_size, itemsize):
         "DDP": 2 * whole * ring,
     }
     ### END SOLUTION
+
 
 # %% tags=["raises-exception"] nbgrader={"grade": true, "grade_id": "check_predict_sent_bytes", "locked": true, "points": 6, "schema_version": 3, "solution": false, "task": false}
 fsdp01.check_predict_sent_bytes(predict_sent_bytes)
@@ -484,7 +508,9 @@ def wrap_fsdp1(model, mesh, strategy):
 fsdp01.measure(
     {
         "FSDP1 FULL_SHARD": functools.partial(wrap_fsdp1, strategy=ShardingStrategy.FULL_SHARD),
-        "FSDP1 SHARD_GRAD_OP": functools.partial(wrap_fsdp1, strategy=ShardingStrategy.SHARD_GRAD_OP),
+        "FSDP1 SHARD_GRAD_OP": functools.partial(
+            wrap_fsdp1, strategy=ShardingStrategy.SHARD_GRAD_OP
+        ),
     }
 )
 
@@ -502,6 +528,7 @@ fsdp01.measure(
 #
 # *Predict:* which ranks share a shard axis in a 2 × 2 mesh?
 
+
 # %% nbgrader={"grade": false, "grade_id": "shard_hybrid", "locked": false, "schema_version": 3, "solution": true, "task": false}
 def shard_hybrid(model, num_replicas, num_shards):
     """Shard `model` in place over groups of `num_shards` ranks, `num_replicas` of them; return it."""
@@ -513,6 +540,7 @@ def shard_hybrid(model, num_replicas, num_shards):
     )
     return shard_model(model, mesh)
     ### END SOLUTION
+
 
 # %% tags=["raises-exception"] nbgrader={"grade": true, "grade_id": "check_bonus_shard_hybrid", "locked": true, "points": 0, "schema_version": 3, "solution": false, "task": false}
 fsdp01.check_shard_hybrid(shard_hybrid)

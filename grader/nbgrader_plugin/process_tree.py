@@ -1,7 +1,6 @@
 """End every process that a graded kernel started, sessions of their own included, and no other."""
 
 import contextlib
-import ctypes
 import secrets
 import sys
 from collections.abc import Iterator
@@ -9,8 +8,9 @@ from dataclasses import dataclass, field
 
 import psutil
 
+from sandbox.process import adopt_orphans
+
 TOKEN_VARIABLE = "SHARDLAB_KERNEL"  # inherited by every process that the kernel starts
-PR_SET_CHILD_SUBREAPER = 36  # Linux, prctl(2)
 MAX_ROUNDS = 50  # a process may start others while its relatives are being ended
 
 
@@ -35,12 +35,12 @@ class ProcessTree:
         """
         self._adopts_orphans = sys.platform == "linux" and not psutil.Process().children()
         if self._adopts_orphans:
-            _set_subreaper(True)
+            adopt_orphans()
         try:
             yield
         finally:
             if self._adopts_orphans:
-                _set_subreaper(False)
+                adopt_orphans(False)
             self._adopts_orphans = False
 
     def find(self) -> set[psutil.Process]:
@@ -72,8 +72,3 @@ class ProcessTree:
             return process.environ().get(TOKEN_VARIABLE) == self.token
         except (psutil.Error, OSError):  # gone, or another user's
             return False
-
-
-def _set_subreaper(on: bool) -> None:
-    if ctypes.CDLL(None, use_errno=True).prctl(PR_SET_CHILD_SUBREAPER, int(on), 0, 0, 0) != 0:
-        raise OSError(ctypes.get_errno(), "prctl(PR_SET_CHILD_SUBREAPER) failed")

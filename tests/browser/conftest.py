@@ -60,7 +60,8 @@ def lab(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Lab]:
     start = f"import grader.lab, pathlib; grader.lab.start({flags}, pathlib.Path({str(folder)!r}))"
     environ = os.environ | {"HOME": str(home), "JUPYTER_RUNTIME_DIR": str(home / "runtime")}
     with (home / "log").open("w") as log:
-        server = subprocess.Popen([sys.executable, "-c", start], env=environ, stdout=log, stderr=log)
+        command = [sys.executable, "-c", start]
+        server = subprocess.Popen(command, env=environ, stdout=log, stderr=log)
     yield Lab(folder, wait_for_url(home / "runtime", server), "test")
     children = psutil.Process(server.pid).children(recursive=True)
     server.terminate()
