@@ -17,6 +17,7 @@ import torch
 import torch.distributed as dist
 from torch.distributed import distributed_c10d as c10d
 
+from sandbox import gloo_reduce_scatter
 from sandbox.call_arguments import Members, Values, get_device_type, get_options
 from sandbox.describe_call import METHODS, merge, without_tensor
 from sandbox.elsewhere import run_elsewhere
@@ -27,7 +28,7 @@ from sandbox.recorder import IMPATIENT_S, Lane, Published, Recorder
 
 _POINT_TO_POINT = (Op.SEND.value, Op.RECV.value)
 # Handles of these do not say that they are complete before somebody has waited: gloo's send, recv,
-# and its reduce_scatter, which is an all_reduce and a copy inside.
+# and reduce_scatter, where it is not ours.
 _CANNOT_POLL = (*_POINT_TO_POINT, Op.REDUCE_SCATTER.value)
 _BLOCKING_CALLERS = [inspect.unwrap(function).__code__ for function in (c10d.send, c10d.recv)]
 
@@ -143,7 +144,11 @@ class ObservedGroup(dist.ProcessGroup, metaclass=_GroupType):
     ) -> dist.Work:
         values = (*args, *kwargs.values()) if kwargs else args
         start_s = time.monotonic()
-        work = getattr(self._inner, name)(*args, **kwargs)
+        work = None
+        if name in gloo_reduce_scatter.METHODS and self._place(values)[1]:
+            work = gloo_reduce_scatter.start(self._inner, values)
+        if work is None:
+            work = getattr(self._inner, name)(*args, **kwargs)
         call = METHODS[name](values, self._members)
         if self._block is not None:
             self._block.append(call)
@@ -153,7 +158,7 @@ class ObservedGroup(dist.ProcessGroup, metaclass=_GroupType):
 
     def _observe(
         self,
-        work: dist.Work,
+        work: Any,
         call: Call,
         values: Values,
         start_s: float,
@@ -174,9 +179,11 @@ class ObservedGroup(dist.ProcessGroup, metaclass=_GroupType):
             waits=blocks and not is_async and patience_s >= IMPATIENT_S,
             time_s=start_s,
         )
-        can_poll = call.op not in _CANNOT_POLL
+        is_emulated = isinstance(work, gloo_reduce_scatter.ReduceScatterWork)
+        can_poll = is_emulated or call.op not in _CANNOT_POLL
         if is_async and can_poll and blocks:
-            work.get_future().add_done_callback(lambda _: event.complete())
+            future = (work.all_reduce if is_emulated else work).get_future()
+            future.add_done_callback(lambda _: event.complete())
         return ObservedWork(work, event, patience_s=patience_s, can_poll=can_poll, blocks=blocks)
 
     def _place(self, values: Values) -> tuple[Lane, bool]:

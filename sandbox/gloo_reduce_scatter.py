@@ -1,0 +1,87 @@
+"""A reduce_scatter on gloo that can be waited for in steps, and says when it is complete.
+
+gloo has none of its own: torch all-reduces a copy of the whole tensor and keeps one chunk of it, in a
+handle whose wait() lets no signal in and whose is_completed() stays False. Here the same is done,
+with the same result bit for bit, around a handle that does better.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from datetime import timedelta
+from typing import Any
+
+import torch.distributed as dist
+from torch import Tensor
+
+METHODS = (
+    "reduce_scatter_single",
+    "_reduce_scatter_base",
+    "reduce_scatter_single_coalesced",
+    "reduce_scatter_tensor_coalesced",
+)
+
+
+class ReduceScatterWork:
+    """The handle of the all_reduce, which copies this rank's chunk to where it belongs."""
+
+    def __init__(self, all_reduce: dist.Work, output: Tensor, chunk: Tensor) -> None:
+        self.all_reduce = all_reduce
+        self._output = output
+        self._chunk: Tensor | None = chunk
+
+    def wait(self, timeout: timedelta = timedelta(0)) -> bool:
+        """Block until the output is filled; a wait that runs out of time may be repeated."""
+        is_done = self.all_reduce.wait(timeout)
+        self._copy()
+        return is_done
+
+    def is_completed(self) -> bool:
+        """Whether the output is filled."""
+        if not self.all_reduce.is_completed():
+            return False
+        if self.all_reduce.is_success():
+            self._copy()
+        return True
+
+    def get_future(self) -> Any:
+        """Raise, as torch does: gloo's reduce_scatter has no future."""
+        raise RuntimeError("Work::getFuture not implemented.")
+
+    def result(self) -> list[Tensor]:
+        """Return the output."""
+        return [self._output]
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self.all_reduce, name)
+
+    def _copy(self) -> None:
+        if self._chunk is not None:
+            self._output.copy_(self._chunk)
+            self._chunk = None
+
+
+def start(group: dist.ProcessGroup, values: Sequence[Any]) -> ReduceScatterWork | None:
+    """Issue the operation of one tensor; None for what is better left to torch, errors included."""
+    output, whole, *rest = values
+    if isinstance(output, list) and len(output) == len(whole) == 1:
+        output, whole = output[0], whole[0]
+    options = rest[0] if rest else dist.ReduceScatterOptions()
+    if not (isinstance(output, Tensor) and _fit(output, whole, group.size())):
+        return None
+    buffer = whole.clone()
+    all_reduce_options = dist.AllreduceOptions()
+    all_reduce_options.reduceOp = options.reduceOp
+    all_reduce_options.timeout = options.timeout
+    all_reduce = group.allreduce([buffer], all_reduce_options)
+    return ReduceScatterWork(all_reduce, output, buffer.chunk(group.size())[group.rank()])
+
+
+def _fit(output: Tensor, whole: Tensor, world_size: int) -> bool:
+    """Whether the sizes are those of a reduce_scatter."""
+    return (
+        output.dim() > 0
+        and output.dtype == whole.dtype
+        and output.shape[0] * world_size == whole.shape[0]
+        and output.shape[1:] == whole.shape[1:]
+    )
