@@ -1,8 +1,11 @@
 """What a check says in the end: passed, failed with a named mistake, or not solved yet."""
 
+import sys
 from dataclasses import dataclass
 
 from grader.mistakes import Mistake
+
+COLOURS = {"✓ passed": 32, "✗ failed": 31, "○ not solved yet": 36}  # ANSI green, red, cyan
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -39,7 +42,14 @@ class NotSolved(NotImplementedError):  # noqa: N818
 
 
 def show(text: str) -> None:
-    """Print what a learner is to read: to stdout, since nbgrader takes stderr for a failure."""
+    """Print what a learner is to read: to stdout, since nbgrader takes stderr for a failure.
+
+    In a notebook the symbol and its word are coloured too.
+    """
+    if type(sys.stdout).__module__ == "ipykernel.iostream":
+        for word, colour in COLOURS.items():
+            if text.startswith(word):
+                text = f"\x1b[1;{colour}m{word}\x1b[0m{text.removeprefix(word)}"
     print(text)  # noqa: T201
 
 

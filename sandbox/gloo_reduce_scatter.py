@@ -1,12 +1,13 @@
 """A reduce_scatter on gloo that can be waited for in steps, and says when it is complete.
 
-gloo has none of its own: torch all-reduces a copy of the whole tensor and keeps one chunk of it, in a
-handle whose wait() lets no signal in and whose is_completed() stays False. Here the same is done,
-with the same result bit for bit, around a handle that does better.
+gloo has none of its own: torch all-reduces a copy of the whole tensor and keeps one chunk of it, in
+a handle whose wait() lets no signal in and whose is_completed() stays False. Here the same is done,
+with the same result bit for bit, in a handle that does better.
 """
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Sequence
 from datetime import timedelta
 from typing import Any
@@ -33,15 +34,17 @@ class ReduceScatterWork:
     def wait(self, timeout: timedelta = timedelta(0)) -> bool:
         """Block until the output is filled; a wait that runs out of time may be repeated."""
         is_done = self.all_reduce.wait(timeout)
-        self._copy()
+        if self._chunk is not None:
+            self._output.copy_(self._chunk)
+            self._chunk = None
         return is_done
 
     def is_completed(self) -> bool:
         """Whether the output is filled."""
         if not self.all_reduce.is_completed():
             return False
-        if self.all_reduce.is_success():
-            self._copy()
+        with contextlib.suppress(RuntimeError):  # its own failure is for wait() to raise
+            self.wait()
         return True
 
     def get_future(self) -> Any:
@@ -54,11 +57,6 @@ class ReduceScatterWork:
 
     def __getattr__(self, name: str) -> Any:
         return getattr(self.all_reduce, name)
-
-    def _copy(self) -> None:
-        if self._chunk is not None:
-            self._output.copy_(self._chunk)
-            self._chunk = None
 
 
 def start(group: dist.ProcessGroup, values: Sequence[Any]) -> ReduceScatterWork | None:

@@ -144,7 +144,7 @@ class ObservedGroup(dist.ProcessGroup, metaclass=_GroupType):
     ) -> dist.Work:
         values = (*args, *kwargs.values()) if kwargs else args
         start_s = time.monotonic()
-        work = None
+        work: Any = None
         if name in gloo_reduce_scatter.METHODS and self._place(values)[1]:
             work = gloo_reduce_scatter.start(self._inner, values)
         if work is None:
