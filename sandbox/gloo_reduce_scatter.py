@@ -8,7 +8,7 @@ with the same result bit for bit, in a handle that does better.
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from datetime import timedelta
 from typing import Any
 
@@ -59,26 +59,33 @@ class ReduceScatterWork:
         return getattr(self.all_reduce, name)
 
 
-def start(group: dist.ProcessGroup, values: Sequence[Any]) -> ReduceScatterWork | None:
-    """Issue the operation of one tensor; None for what is better left to torch, errors included."""
+def prepare(
+    group: dist.ProcessGroup, values: Sequence[Any]
+) -> Callable[[], ReduceScatterWork] | None:
+    """Return what starts the operation of one tensor on the CPU; None for what torch shall do."""
     output, whole, *rest = values
     if isinstance(output, list) and len(output) == len(whole) == 1:
         output, whole = output[0], whole[0]
     options = rest[0] if rest else dist.ReduceScatterOptions()
     if not (isinstance(output, Tensor) and _fit(output, whole, group.size())):
         return None
-    buffer = whole.clone()
-    all_reduce_options = dist.AllreduceOptions()
-    all_reduce_options.reduceOp = options.reduceOp
-    all_reduce_options.timeout = options.timeout
-    all_reduce = group.allreduce([buffer], all_reduce_options)
-    return ReduceScatterWork(all_reduce, output, buffer.chunk(group.size())[group.rank()])
+
+    def start() -> ReduceScatterWork:
+        buffer = whole.clone()
+        all_reduce_options = dist.AllreduceOptions()
+        all_reduce_options.reduceOp = options.reduceOp
+        all_reduce_options.timeout = options.timeout
+        all_reduce = group.allreduce([buffer], all_reduce_options)
+        return ReduceScatterWork(all_reduce, output, buffer.chunk(group.size())[group.rank()])
+
+    return start
 
 
 def _fit(output: Tensor, whole: Tensor, world_size: int) -> bool:
-    """Whether the sizes are those of a reduce_scatter."""
+    """Whether device and sizes are those of a reduce_scatter on gloo."""
     return (
-        output.dim() > 0
+        output.is_cpu
+        and output.dim() > 0
         and output.dtype == whole.dtype
         and output.shape[0] * world_size == whole.shape[0]
         and output.shape[1:] == whole.shape[1:]

@@ -47,6 +47,7 @@ class Monitor:
         self._pending: dict[Key, Operation] = {}
         self._disputed: dict[Key, Operation] = {}
         self._num_complete: dict[str, int] = {}
+        self._latest: dict[str, Operation] = {}  # the last one that all members have issued
         self._sent: set[tuple[int, int]] = set()  # point-to-point calls without an end
         self.begin_call(0.0)
 
@@ -72,6 +73,9 @@ class Monitor:
             self._take_wait(rank, number, (gid, seq), Waiting(*waiting))
         elif kind == "end":
             self._take_end(rank, *fields)
+        elif kind == "withdraw":
+            number, gid, seq = fields
+            self._take_withdrawal(rank, number, (gid, seq))
         else:
             raise AssertionError(kind)
 
@@ -154,8 +158,9 @@ class Monitor:
         is_alike = _is_alike(issue.call, first.call)
         if not is_alike and find_disagreement(_calls(operation), operation.ranks):
             self._disputed[key] = operation
-        if len(operation.issued) == len(operation.ranks):
+        if not operation.missing:
             del self._pending[key]
+            self._latest[issue.gid] = operation
             self._num_complete[issue.gid] = max(key[1] or 0, self._num_complete.get(issue.gid, 0))
 
     def _take_wait(self, rank: int, number: int, key: Key, waiting: Waiting) -> None:
@@ -171,6 +176,25 @@ class Monitor:
             self._states[rank].in_flight.pop(number, None)
             self._ends.setdefault((rank, number), time_s)
             self._sent.discard((rank, number))
+
+    def _take_withdrawal(self, rank: int, number: int, key: Key) -> None:
+        """Forget a call that the backend refused: its members lack this one again."""
+        del self._issues[rank, number]
+        self._sent.discard((rank, number))
+        state = self._states[rank]
+        state.in_flight.pop(number, None)
+        state.waits = {t: wait for t, wait in state.waits.items() if wait.number != number}
+        operation = self._pending.get(key) or self._latest.get(key[0])
+        if operation is None or key[1] is None or operation.issued[rank].number != number:
+            return
+        del operation.issued[rank]
+        if key not in self._pending:
+            self._pending[key] = operation
+            self._num_complete[key[0]] = key[1] - 1
+        if not operation.issued:
+            del self._pending[key]
+        if key in self._disputed and not find_disagreement(_calls(operation), operation.ranks):
+            del self._disputed[key]
 
     # -- words and events -----------------------------------------------------------------------
 

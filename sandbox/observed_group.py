@@ -6,7 +6,6 @@ import functools
 import inspect
 import sys
 import threading
-import time
 from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import timedelta
@@ -131,42 +130,40 @@ class ObservedGroup(dist.ProcessGroup, metaclass=_GroupType):
 
     def _end_coalescing(self, device: torch.device) -> dist.Work:
         calls, self._block = self._block or [], None
-        start_s = time.monotonic()
-        work = self._inner._end_coalescing(device)
         if not calls:
-            return work
+            return self._inner._end_coalescing(device)
         in_order = any(call.op not in _POINT_TO_POINT for call in calls)
-        frame = sys._getframe()
-        return self._observe(work, merge(calls), (), start_s, frame, in_order=in_order)
+        end = functools.partial(self._inner._end_coalescing, device)
+        return self._observe(end, merge(calls), (), sys._getframe(), in_order=in_order)
 
     def _operate(
         self, name: str, args: Values, kwargs: dict[str, Any], frame: FrameType
     ) -> dist.Work:
         values = (*args, *kwargs.values()) if kwargs else args
-        start_s = time.monotonic()
-        work: Any = None
-        if name in gloo_reduce_scatter.METHODS and self._place(values)[1]:
-            work = gloo_reduce_scatter.start(self._inner, values)
-        if work is None:
-            work = getattr(self._inner, name)(*args, **kwargs)
-        call = METHODS[name](values, self._members)
+        start = functools.partial(getattr(self._inner, name), *args, **kwargs)
+        try:
+            call = METHODS[name](values, self._members)
+        except (AttributeError, IndexError, TypeError, ValueError):
+            start()  # torch refuses such arguments in its own words
+            raise
         if self._block is not None:
             self._block.append(call)
-            return work
+            return start()
+        if name in gloo_reduce_scatter.METHODS:
+            start = gloo_reduce_scatter.prepare(self._inner, values) or start
         in_order = call.op not in _POINT_TO_POINT
-        return self._observe(work, call, values, start_s, frame, in_order=in_order)
+        return self._observe(start, call, values, frame, in_order=in_order)
 
     def _observe(
         self,
-        work: Any,
+        start: Callable[[], Any],
         call: Call,
         values: Values,
-        start_s: float,
         frame: FrameType,
         *,
         in_order: bool,
     ) -> ObservedWork:
-        """Publish an accepted call, before anybody can wait for it."""
+        """Publish a call, then start it: gloo may end the process when the members disagree."""
         lane, blocks = self._place(values)
         is_async, timeout_s = get_options(values)
         patience_s = timeout_s or self._patience_s
@@ -177,12 +174,16 @@ class ObservedGroup(dist.ProcessGroup, metaclass=_GroupType):
             in_order=in_order,
             is_async=is_async if in_order else not _is_blocking(frame),
             waits=blocks and not is_async and patience_s >= IMPATIENT_S,
-            time_s=start_s,
         )
-        is_emulated = isinstance(work, gloo_reduce_scatter.ReduceScatterWork)
-        can_poll = is_emulated or call.op not in _CANNOT_POLL
+        try:
+            work = start()
+        except BaseException:
+            event.withdraw()
+            raise
+        is_ours = isinstance(work, gloo_reduce_scatter.ReduceScatterWork)
+        can_poll = is_ours or call.op not in _CANNOT_POLL
         if is_async and can_poll and blocks:
-            future = (work.all_reduce if is_emulated else work).get_future()
+            future = (work.all_reduce if is_ours else work).get_future()
             future.add_done_callback(lambda _: event.complete())
         return ObservedWork(work, event, patience_s=patience_s, can_poll=can_poll, blocks=blocks)
 

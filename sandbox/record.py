@@ -4,10 +4,11 @@
     ("issue", number, gid, seq, is_async, Call, site, time_s, Waiting or None)
     ("wait", number, gid, seq, Waiting)                         a thread blocks, or still does
     ("end", number, time_s, thread)                             completed; time_s None: given up
+    ("withdraw", number, gid, seq)                              the backend refused the call
 
 `number` counts the events of a rank; `seq` counts those of a group, None outside its order (send
-and recv). A rank publishes an issue once the backend has accepted the call, and before it blocks:
-so whatever a rank has not published, it has not done while all its threads wait.
+and recv). A rank publishes an issue before it starts the operation: so whatever a rank has not
+published, it has not done.
 Times are time.monotonic(), which the processes of one machine share.
 """
 

@@ -47,16 +47,15 @@ class Recorder:
         in_order: bool = True,
         is_async: bool = False,
         waits: bool = False,
-        time_s: float | None = None,
     ) -> Published:
-        """Publish one call that the backend has accepted; `waits`: this thread blocks in it now."""
+        """Publish one call that is about to start; `waits`: this thread will block in it at once."""
         seq = None
         if in_order:
             seq, lane.next_seq = lane.next_seq, lane.next_seq + 1
-        event = Published(self, next(self._numbers), lane.gid, seq)
+        event = Published(self, next(self._numbers), lane, seq)
         waiting = event.begin_wait() if waits else None
-        start_s = time.monotonic() if time_s is None else time_s
         site = callsite.find(frame)
+        start_s = time.monotonic()
         self.publish(
             ("issue", event.number, lane.gid, seq, is_async, tuple(call), site, start_s, waiting)
         )
@@ -72,11 +71,11 @@ class Recorder:
 class Published:
     """One event of this rank that the monitor knows about."""
 
-    def __init__(self, recorder: Recorder, number: int, gid: str, seq: int | None) -> None:
-        self._recorder = recorder
+    def __init__(self, recorder: Recorder, number: int, lane: Lane, seq: int | None) -> None:
         self.number = number
-        self.gid = gid
-        self.seq = seq
+        self._recorder = recorder
+        self._lane = lane
+        self._seq = seq
         self._waiting: tuple[int, tuple[int, ...]] | None = None
         self._has_ended = False
 
@@ -96,7 +95,7 @@ class Published:
         before = self._waiting
         waiting = self.begin_wait()
         if waiting != before:
-            self._recorder.publish(("wait", self.number, self.gid, self.seq, waiting))
+            self._recorder.publish(("wait", self.number, self._lane.gid, self._seq, waiting))
 
     def end(self) -> None:
         """Publish the completion if that is news, or that the calling thread waits no longer."""
@@ -114,3 +113,9 @@ class Published:
         if self._waiting is not None:
             self._waiting = None
             self._recorder.publish(("end", self.number, None, threading.get_ident()))
+
+    def withdraw(self) -> None:
+        """Publish that the backend refused the call, and free its place in the order."""
+        if self._seq is not None:
+            self._lane.next_seq -= 1
+        self._recorder.publish(("withdraw", self.number, self._lane.gid, self._seq))

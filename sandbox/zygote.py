@@ -16,7 +16,7 @@ import socket
 import sys
 import threading
 
-from sandbox import process, wire
+from sandbox import no_compiling, process, wire
 from sandbox.supervisor import supervise
 
 # What every exercise needs. Imported here once, these cost a rank nothing; torch._dynamo and the
@@ -54,6 +54,7 @@ class Zygote:
 
     def serve(self) -> None:
         """Answer requests; import what is left while there are none."""
+        no_compiling.install()
         for name in FIRST:
             import_quietly(name)
         freeze()
@@ -86,6 +87,8 @@ class Zygote:
 
     def _import_next(self) -> None:
         import_quietly(self.waiting_imports.pop(0))
+        if deepspeed_ops := sys.modules.get(no_compiling.MODULE):
+            _ = deepspeed_ops.__compatible_ops__  # probed once here, not by every rank
         freeze()
 
     def _reap(self) -> None:
@@ -105,11 +108,6 @@ def import_quietly(name: str) -> None:
         importlib.import_module(name)
     except Exception as error:
         sys.stderr.write(f"preload of {name}: {error!r}\n")
-    if name == "deepspeed" and "deepspeed" in sys.modules:
-        # Its shared-memory op is compiled with g++ at first use (47 s) and bypasses process groups.
-        from deepspeed.ops import __compatible_ops__
-
-        __compatible_ops__["deepspeed_shm_comm"] = False
 
 
 def freeze() -> None:

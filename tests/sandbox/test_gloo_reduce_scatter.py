@@ -7,7 +7,7 @@ import torch
 import torch.distributed as dist
 
 import sandbox
-from sandbox.gloo_reduce_scatter import start
+from sandbox.gloo_reduce_scatter import prepare
 
 
 def compare(num_rows: int) -> None:
@@ -24,8 +24,9 @@ def compare(num_rows: int) -> None:
             options.reduceOp = op
             inputs = whole.to(dtype)
             ours, theirs = torch.empty(2, num_rows, 3, dtype=dtype)
-            work = start(plain, (ours, inputs, options))
-            assert work is not None
+            start = prepare(plain, (ours, inputs, options))
+            assert start is not None
+            work = start()
             while not work.is_completed():
                 pass
             plain.reduce_scatter_single(theirs, inputs, options).wait()
