@@ -13,11 +13,11 @@ from rich.table import Table
 
 @dataclass(frozen=True)
 class Result:
-    """One measurement in seconds (or in `unit`); a goal is an upper limit."""
+    """One measurement in seconds (or in `unit`); a goal is an upper limit, or the peer's figure."""
 
     what: str
     ours: float
-    goal: float
+    goal: float | None = None
     peer: str = ""
     peers: float | None = None
     goal_ratio: float | None = None
@@ -32,7 +32,8 @@ class Result:
     def meets_goal(self) -> bool:
         """Whether the goals are reached here and now."""
         fast_enough = self.goal_ratio is None or (self.ratio or 0) >= self.goal_ratio
-        return self.ours <= self.goal and fast_enough
+        limit = self.goal or self.peers
+        return (limit is None or self.ours <= limit) and fast_enough
 
 
 def median_s(call: Callable[[], object], repeats: int) -> float:
@@ -53,7 +54,8 @@ def show(results: list[Result]) -> None:
         ratio = "" if result.ratio is None else f"{result.ratio:.0f}×"
         if result.goal_ratio:
             ratio += f" (goal {result.goal_ratio:.0f}×)"
-        ours, goal = f"{result.ours:.3g} {result.unit}", f"{result.goal:.3g} {result.unit}"
+        ours = f"{result.ours:.3g} {result.unit}"
+        goal = f"{result.goal:.3g} {result.unit}" if result.goal else ""
         met = "yes" if result.meets_goal else "NO"
         table.add_row(result.what, ours, goal, result.peer, peers, ratio, met)
     Console(width=140).print(table)

@@ -13,10 +13,9 @@ from dataclasses import dataclass, field
 from typing import NamedTuple
 
 from sandbox.failure import name_ranks
+from sandbox.operation import Key, Operation
 from sandbox.record import Issue, Waiting
 from sandbox.wording import describe_site, describe_tensor, list_ranks, number_call
-
-Key = tuple[str, int | None]  # group id and place in its order
 
 
 class Wait(NamedTuple):
@@ -56,25 +55,6 @@ class RankState:
     def awaited(self) -> list[Key]:
         """Return the operations of which one has to complete before the rank does anything."""
         return [wait.key for wait in self.waits.values()] + list(self.in_flight.values())
-
-
-@dataclass
-class Operation:
-    """One collective of a group that some members have not issued yet."""
-
-    group: str  # in words
-    seq: int | None  # as shown
-    ranks: tuple[int, ...]
-    issued: dict[int, Issue] = field(default_factory=dict)
-
-    @property
-    def missing(self) -> list[int]:
-        """The members that have not issued it."""
-        return [rank for rank in self.ranks if rank not in self.issued]
-
-    def name(self) -> str:
-        """Return which one it is, in words."""
-        return number_call(next(iter(self.issued.values())).call, self.seq, self.group)
 
 
 class Deadlock(NamedTuple):

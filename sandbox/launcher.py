@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+from sandbox import warm
 from sandbox.dispatch import dump_call
 from sandbox.run import Run
 from sandbox.world import World
@@ -32,4 +33,5 @@ def launch(
     with World(
         world_size, timeout_s=timeout_s, backend=backend, init_process_group=init_process_group
     ) as world:
-        return world.call(payload, world.timeout_s, is_last=True)
+        needs = warm.find_needs(fn, payload)
+        return world.call(payload, world.timeout_s, needs=needs, is_last=True)

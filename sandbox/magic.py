@@ -52,7 +52,8 @@ def ranks(line: str, cell: str) -> None:
     world = _world(options.world_size, options.fresh)
     only = _parse_ranks(options.only, world.world_size)
     payload = dump_call(run_cell, (cell, filename, _shared_names(cell, shell.user_ns)), {})
-    run = world.call(payload, check_timeout(options.timeout), ranks=only)
+    needs = warm.find_needs(run_cell, payload)
+    run = world.call(payload, check_timeout(options.timeout), needs=needs, ranks=only)
     shown = {rank: text for rank, text in enumerate(run.results) if text is not None}
     lines = describe_others(shown) + (trace(run) if options.trace else [])
     show("".join(f"{line}\n" for line in lines))

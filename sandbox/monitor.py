@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 import enum
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from dataclasses import dataclass
 
-from sandbox.deadlock import Key, Operation, RankState, Wait, describe_wait, find_deadlock
-from sandbox.failure import name_ranks
-from sandbox.ledger import Event, Ledger, Op
+from sandbox.deadlock import RankState, Wait, describe_wait, find_deadlock
+from sandbox.journal import Journal
+from sandbox.ledger import Ledger, Op
+from sandbox.operation import Key, Operation
 from sandbox.record import Call, Issue, Waiting
-from sandbox.signature import Disagreement, find_disagreement
-from sandbox.wording import describe_call, describe_site, list_ranks, number_call
+from sandbox.signature import describe_disagreement, find_disagreement
+from sandbox.wording import describe_site
 
 # How long a mismatch waits for the other members, so that the odd one out can be told.
 SETTLE_S = 0.2
@@ -43,20 +44,15 @@ class Monitor:
 
     def __init__(self, world_size: int) -> None:
         self._states = [RankState() for _ in range(world_size)]
-        self._groups: dict[str, tuple[int, ...]] = {}
+        self._journal = Journal()
         self._pending: dict[Key, Operation] = {}
         self._disputed: dict[Key, Operation] = {}
-        self._num_complete: dict[str, int] = {}
         self._latest: dict[str, Operation] = {}  # the last one that all members have issued
         self._sent: set[tuple[int, int]] = set()  # point-to-point calls without an end
-        self.begin_call(0.0)
 
     def begin_call(self, start_s: float) -> None:
         """Begin another call: no events yet, and collectives are counted from 1 again."""
-        self._start_s = start_s
-        self._issues: dict[tuple[int, int], Issue] = {}
-        self._ends: dict[tuple[int, int], float] = {}
-        self._num_before = dict(self._num_complete)
+        self._journal.begin_call(start_s)
         for state in self._states:
             state.has_finished = state.has_died = False
 
@@ -65,7 +61,7 @@ class Monitor:
         kind, *fields = record
         if kind == "group":
             gid, ranks = fields
-            self._groups[gid] = tuple(ranks)
+            self._journal.add_group(gid, tuple(ranks))
         elif kind == "issue":
             self._take_issue(rank, fields)
         elif kind == "wait":
@@ -94,9 +90,12 @@ class Monitor:
         deadlock until its ranks have been silent for a moment.
         """
         for operation in self._disputed.values():
-            disagreement = find_disagreement(_calls(operation), operation.ranks)
-            if disagreement and (now_s is None or self._is_settled(operation, now_s)):
-                return _tell_mismatch(operation, disagreement)
+            found = find_disagreement(operation.calls, operation.ranks)
+            if found and (now_s is None or self._is_settled(operation, now_s)):
+                message, lines = describe_disagreement(operation, found)
+                culprit = found.culprits[0]
+                site = operation.issued[culprit].site
+                return Problem(ProblemKind.MISMATCH, culprit, message, site, lines)
         deadlock = None if self._disputed else find_deadlock(self._states, self._pending)
         if deadlock is None or (now_s is not None and self._is_fresh(deadlock.waiting, now_s)):
             return None
@@ -113,12 +112,12 @@ class Monitor:
             return describe_wait(state, rank, self._pending)
         threads = state.waits.keys()
         for wait in state.waits.values():
-            issue = self._issues.get((rank, wait.number))
+            issue = self._journal.find(rank, wait.number)
             if issue is None or not threads >= set(wait.waiting.others):
                 return None
             if wait.key not in self._pending:
                 told = "" if issue.seq is None else " (issued by all of them)"
-                return f"in {self._name(issue)}{told}{describe_site(issue.site)}"
+                return f"in {self._journal.name(issue)}{told}{describe_site(issue.site)}"
         return None
 
     def is_balanced(self) -> bool:
@@ -127,14 +126,14 @@ class Monitor:
 
     def ledger(self) -> Ledger:
         """Return the events of this call so far."""
-        return Ledger(self._events())
+        return Ledger(self._journal.events())
 
     # -- records --------------------------------------------------------------------------------
 
     def _take_issue(self, rank: int, fields: list) -> None:
         number, gid, seq, is_async, call, site, time_s, waiting = fields
         issue = Issue(number, gid, seq, is_async, Call(*call), site, time_s, waiting)
-        self._issues[rank, number] = issue
+        self._journal.add(rank, issue)
         self._states[rank].heard_s = time_s
         if seq is None:
             self._sent.add((rank, number))
@@ -149,19 +148,22 @@ class Monitor:
         """Add one member's call to the operation of its group, and compare it with the others'."""
         operation = self._pending.get(key)
         if operation is None:
-            group, ranks = self._name_group(issue.gid), self._groups[issue.gid]
-            operation = self._pending[key] = Operation(group, self._number(issue), ranks)
+            operation = self._pending[key] = Operation(
+                self._journal.name_group(issue.gid),
+                self._journal.number(issue),
+                self._journal.ranks_of(issue.gid),
+            )
         operation.issued[rank] = issue
         if issue.seq:
             self._states[rank].last = issue
         first = next(iter(operation.issued.values()))
         is_alike = _is_alike(issue.call, first.call)
-        if not is_alike and find_disagreement(_calls(operation), operation.ranks):
+        if not is_alike and find_disagreement(operation.calls, operation.ranks):
             self._disputed[key] = operation
         if not operation.missing:
             del self._pending[key]
             self._latest[issue.gid] = operation
-            self._num_complete[issue.gid] = max(key[1] or 0, self._num_complete.get(issue.gid, 0))
+            self._journal.complete(issue.gid, issue.seq or 0)
 
     def _take_wait(self, rank: int, number: int, key: Key, waiting: Waiting) -> None:
         self._states[rank].waits[waiting.thread] = Wait(key, number, waiting)
@@ -174,29 +176,30 @@ class Monitor:
         if time_s is not None:
             self._states[rank].heard_s = time_s
             self._states[rank].in_flight.pop(number, None)
-            self._ends.setdefault((rank, number), time_s)
+            self._journal.end(rank, number, time_s)
             self._sent.discard((rank, number))
 
     def _take_withdrawal(self, rank: int, number: int, key: Key) -> None:
         """Forget a call that the backend refused: its members lack this one again."""
-        del self._issues[rank, number]
+        self._journal.remove(rank, number)
         self._sent.discard((rank, number))
         state = self._states[rank]
         state.in_flight.pop(number, None)
         state.waits = {t: wait for t, wait in state.waits.items() if wait.number != number}
         operation = self._pending.get(key) or self._latest.get(key[0])
-        if operation is None or key[1] is None or operation.issued[rank].number != number:
+        issue = operation.issued.get(rank) if operation else None
+        if operation is None or key[1] is None or issue is None or issue.number != number:
             return
         del operation.issued[rank]
         if key not in self._pending:
             self._pending[key] = operation
-            self._num_complete[key[0]] = key[1] - 1
+            self._journal.complete(key[0], key[1] - 1)
         if not operation.issued:
             del self._pending[key]
-        if key in self._disputed and not find_disagreement(_calls(operation), operation.ranks):
+        if key in self._disputed and not find_disagreement(operation.calls, operation.ranks):
             del self._disputed[key]
 
-    # -- words and events -----------------------------------------------------------------------
+    # -- how certain it is ----------------------------------------------------------------------
 
     def _is_settled(self, operation: Operation, now_s: float) -> bool:
         """Whether no other member is about to show which side of a mismatch is the odd one."""
@@ -214,86 +217,7 @@ class Monitor:
     def _is_fresh(self, ranks: Iterable[int], now_s: float) -> bool:
         return any(now_s - self._states[rank].heard_s < QUIET_S for rank in ranks)
 
-    def _number(self, issue: Issue) -> int | None:
-        """Return the place of a collective in its group's order, counted from 1 in each call."""
-        return issue.seq and issue.seq - self._num_before.get(issue.gid, 0)
-
-    def _name(self, issue: Issue) -> str:
-        return number_call(issue.call, self._number(issue), self._name_group(issue.gid))
-
-    def _name_group(self, gid: str) -> str:
-        ranks = self._groups[gid]
-        alike = [other for other in self._groups if self._groups[other] == ranks]
-        ordinal = f" (group {alike.index(gid) + 1} of these ranks)" if len(alike) > 1 else ""
-        return name_ranks(list(ranks)) + ordinal
-
-    def _events(self) -> Iterator[Event]:
-        num_messages = [0] * len(self._states)
-        for (rank, number), issue in self._issues.items():
-            call = issue.call
-            op = Op(call.op)
-            if op.makes_group:
-                continue
-            if op.is_point_to_point:
-                num_messages[rank] += 1
-            end_s = self._ends.get((rank, number))
-            yield Event(
-                rank=rank,
-                seq=num_messages[rank] if op.is_point_to_point else self._number(issue) or 0,
-                op=op,
-                group=self._groups[issue.gid],
-                numel=call.numel,
-                dtype=call.dtype,
-                nbytes=call.numel * call.itemsize,
-                reduce_op=call.reduce_op,
-                call_site=issue.site,
-                start_s=issue.time_s - self._start_s,
-                end_s=None if end_s is None else end_s - self._start_s,
-                is_async=issue.is_async,
-                shape=call.shape,
-                root=call.root,
-                parts=_parts(op, call),
-            )
-
-
-def _calls(operation: Operation) -> dict[int, Call]:
-    return {rank: issue.call for rank, issue in operation.issued.items()}
-
 
 def _is_alike(call: Call, other: Call) -> bool:
     """Whether two calls agree at first sight, as nearly all do."""
     return call._replace(shape=other.shape) == other and call.gives == call.takes
-
-
-def _parts(op: Op, call: Call) -> tuple[int, ...] | None:
-    """Return the elements per member where they differ."""
-    sizes = [call.gives] if op is Op.ALL_TO_ALL else [call.gives, call.takes]
-    return next((size for size in sizes if isinstance(size, tuple)), None)
-
-
-def _tell_mismatch(operation: Operation, found: Disagreement) -> Problem:
-    """Put a disagreement into words, the culprit first."""
-    who, against = name_ranks(found.culprits), name_ranks(found.others)
-    issues = operation.issued
-    if found.what == "operation":
-        headline = (
-            f"{who} called {found.theirs} where {against} called {found.usual} "
-            f"(collective #{operation.seq} of {operation.group})."
-        )
-    elif found.what == "sizes":
-        headline = (
-            f"{who} and {against} disagree on the sizes of {operation.name()}: "
-            f"{found.theirs}, {found.usual}."
-        )
-    else:
-        headline = (
-            f"{who} called {operation.name()} with another {found.what} than {against}: "
-            f"{found.theirs} against {found.usual}."
-        )
-    lines = {
-        rank: f"{describe_call(issue.call)}{describe_site(issue.site)}"
-        for rank, issue in issues.items()
-    }
-    culprit = found.culprits[0]
-    message = headline + list_ranks(lines, found.culprits)
-    return Problem(ProblemKind.MISMATCH, culprit, message, issues[culprit].site, lines)

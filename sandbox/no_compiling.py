@@ -32,8 +32,8 @@ class _Finder(importlib.abc.MetaPathFinder):
 
             def load_and_change(module: ModuleType) -> None:
                 load(module)
-                probe = module._probe_compatible_ops
-                module._probe_compatible_ops = lambda: probe() | {OP: False}
+                probe = vars(module)["_probe_compatible_ops"]
+                vars(module)["_probe_compatible_ops"] = lambda: probe() | {OP: False}
 
             spec.loader.exec_module = load_and_change  # type: ignore[method-assign]
         return spec

@@ -112,8 +112,7 @@ class Observer:
         asked = {"backend": backend, "world_size": world_size, "rank": rank}
         have = {"backend": dist.get_backend(), "world_size": self.world_size, "rank": self.rank}
         for name, value in asked.items():
-            is_alike = value in (None, -1, have[name]) or value == f"cpu:{have[name]},cuda:nccl"
-            if not is_alike:
+            if value not in (None, -1, have[name]) and not _names_among_others(value, have[name]):
                 raise ValueError(
                     f"init_process_group({name}={value!r}): the default group exists already, "
                     f"with {name}={have[name]!r}. Hint: leave the call out, or launch with "
@@ -136,6 +135,11 @@ class Observer:
                 f"init_process_group(world_size={world_size}), but there are {self.world_size} "
                 "ranks. Hint: leave world_size out."
             )
+
+
+def _names_among_others(value: Any, backend: Any) -> bool:
+    """Whether "cpu:gloo,…" names the backend for the device that it is for here."""
+    return isinstance(value, str) and f"cpu:{backend}" in value.split(",")
 
 
 def _digest(*parts: object) -> str:

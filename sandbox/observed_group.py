@@ -140,7 +140,7 @@ class ObservedGroup(dist.ProcessGroup, metaclass=_GroupType):
         self, name: str, args: Values, kwargs: dict[str, Any], frame: FrameType
     ) -> dist.Work:
         values = (*args, *kwargs.values()) if kwargs else args
-        start = functools.partial(getattr(self._inner, name), *args, **kwargs)
+        start: Callable[[], Any] = functools.partial(getattr(self._inner, name), *args, **kwargs)
         try:
             call = METHODS[name](values, self._members)
         except (AttributeError, IndexError, TypeError, ValueError):

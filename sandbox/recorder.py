@@ -48,7 +48,7 @@ class Recorder:
         is_async: bool = False,
         waits: bool = False,
     ) -> Published:
-        """Publish one call that is about to start; `waits`: this thread will block in it at once."""
+        """Publish one call that is about to start; `waits`: this thread blocks in it at once."""
         seq = None
         if in_order:
             seq, lane.next_seq = lane.next_seq, lane.next_seq + 1

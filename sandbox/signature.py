@@ -1,4 +1,4 @@
-"""Do the members of a group agree on a collective? A pure comparison of what each issued."""
+"""Do the members of a group agree on a collective? Compares what each issued, and says so."""
 
 from __future__ import annotations
 
@@ -6,7 +6,10 @@ from collections import Counter
 from collections.abc import Callable, Hashable, Mapping
 from typing import NamedTuple
 
+from sandbox.failure import name_ranks
+from sandbox.operation import Operation
 from sandbox.record import Call, Sizes
+from sandbox.wording import describe_call, describe_site, list_ranks
 
 
 class Disagreement(NamedTuple):
@@ -82,3 +85,28 @@ def _compare_pairs(calls: Mapping[int, Call], ranks: tuple[int, ...]) -> Disagre
 
 def _size(sizes: Sizes, index: int) -> int | None:
     return sizes[index] if isinstance(sizes, tuple) else sizes
+
+
+def describe_disagreement(operation: Operation, found: Disagreement) -> tuple[str, dict[int, str]]:
+    """Return the message, the culprit first, and what each member has called where."""
+    who, against = name_ranks(found.culprits), name_ranks(found.others)
+    if found.what == "operation":
+        headline = (
+            f"{who} called {found.theirs} where {against} called {found.usual} "
+            f"(collective #{operation.seq} of {operation.group})."
+        )
+    elif found.what == "sizes":
+        headline = (
+            f"{who} and {against} disagree on the sizes of {operation.name()}: "
+            f"{found.theirs}, {found.usual}."
+        )
+    else:
+        headline = (
+            f"{who} called {operation.name()} with another {found.what} than {against}: "
+            f"{found.theirs} against {found.usual}."
+        )
+    lines = {
+        rank: f"{describe_call(issue.call)}{describe_site(issue.site)}"
+        for rank, issue in operation.issued.items()
+    }
+    return headline + list_ranks(lines, found.culprits), lines

@@ -12,18 +12,18 @@ import subprocess
 import sys
 import tempfile
 import threading
+from collections.abc import Callable, Collection
 from dataclasses import dataclass
 
 import psutil
 
-from sandbox import backend, progress, wire
+from sandbox import backend, progress, source, wire
 from sandbox.errors import LaunchError
 
 READY_TIMEOUT_S = 120.0  # imports take 3 s here; a cold disk or a busy laptop, more
-NEEDS = {  # what a pickled function that uses the library contains -> the module to wait for
-    b"\x8c\x03ray": "ray.train.torch",
-    b"ray.train": "ray.train.torch",
-    b"deepspeed": "deepspeed.runtime.zero.muon.muon_optimizer",
+NEEDS = {  # what code that uses the library contains -> the module to wait for
+    rb"\bray\b": "ray.train.torch",
+    rb"\bdeepspeed\b": "deepspeed.runtime.zero.muon.muon_optimizer",
 }
 
 
@@ -57,13 +57,12 @@ class Warm:
             raise LaunchError(f"the warm process ended at its start.\n{self.log()}") from None
         self.is_ready = True
 
-    def fork_supervisor(self, payload: bytes) -> socket.socket:
-        """Return the socket of a new supervisor; `payload` tells which imports to wait for."""
-        needs = tuple(module for text, module in NEEDS.items() if text in payload)
+    def fork_supervisor(self, needs: Collection[str]) -> socket.socket:
+        """Return the socket of a new world's supervisor, once the modules `needs` are imported."""
         ours, theirs = socket.socketpair()
         with theirs, _lock:
             self._wait_ready()
-            wire.send(self.sock, ("fork", needs), [theirs.fileno()])
+            wire.send(self.sock, ("fork", tuple(needs)), [theirs.fileno()])
         return ours
 
     def log(self) -> str:
@@ -105,6 +104,20 @@ def get(name: str = "gloo") -> Warm:
                 warm.end()
             warm = _running[name] = _start(name)
         return warm
+
+
+def find_needs(fn: Callable[..., object], payload: bytes) -> set[str]:
+    """Return the modules that a rank would import for seconds, were the call sent before we have.
+
+    Only its speed depends on it: a function of the notebook is in `payload`, of another in a file
+    of the learner's the file is read.
+    """
+    text = payload
+    path = getattr(sys.modules.get(getattr(fn, "__module__", "")), "__file__", None)
+    if path and source.is_learners(path) and os.path.exists(path):
+        with open(path, "rb") as file:
+            text += file.read()
+    return {module for pattern, module in NEEDS.items() if re.search(pattern, text)}
 
 
 def end_all() -> None:

@@ -73,7 +73,8 @@ class World:
         unfinished; a rank that had to be killed starts empty, and the error says so.
         """
         limit_s = self.timeout_s if timeout_s is None else check_timeout(timeout_s)
-        return self.call(dump_call(fn, args, kwargs), limit_s)
+        payload = dump_call(fn, args, kwargs)
+        return self.call(payload, limit_s, needs=warm.find_needs(fn, payload))
 
     def interrupt(self) -> None:
         """Raise KeyboardInterrupt in the ranks that run now; to be called from another thread."""
@@ -103,11 +104,15 @@ class World:
         payload: bytes,
         timeout_s: float,
         *,
+        needs: Collection[str] = (),
         ranks: Collection[int] | None = None,
         is_last: bool = False,
     ) -> Run:
-        """Run a pickled call on `ranks`, all by default. After the last one, only close."""
-        crew = self._crew or self._start(payload)
+        """Run a pickled call on `ranks`, all by default. After the last one, only close.
+
+        `needs` are modules that the warm process must have imported before ranks are forked.
+        """
+        crew = self._crew or self._start(needs)
         start_s = time.monotonic()
         self._monitor.begin_call(start_s)
         self._output = Output(self.world_size, show)
@@ -132,10 +137,10 @@ class World:
 
     # -- ranks come and go ----------------------------------------------------------------------
 
-    def _start(self, payload: bytes) -> Crew:
+    def _start(self, needs: Collection[str]) -> Crew:
         allow_files(self.world_size)
         warm_process = warm.get(self.backend)
-        supervisor = warm_process.fork_supervisor(payload)
+        supervisor = warm_process.fork_supervisor(needs)
         self._crew = Crew(supervisor, self._take_output)
         self._directory = tempfile.mkdtemp(prefix="world-", dir=warm_process.directory)
         self._store_path = self._new_store()

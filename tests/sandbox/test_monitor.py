@@ -285,6 +285,31 @@ def test_a_mismatch_waits_a_moment_for_the_others() -> None:
     assert settled.rank == 0
 
 
+def test_a_refused_call_is_forgotten() -> None:
+    monitor = feed_calls(ALL_REDUCE, ALL_REDUCE._replace(gives=6, takes=6))
+    assert monitor.problem() is not None
+    monitor.feed(1, ("withdraw", 0, "g", 1))
+    assert monitor.problem() is None
+    assert not monitor.is_balanced()
+    assert len(monitor.ledger()) == 1
+    monitor.feed(1, ("issue", 1, "g", 1, True, tuple(ALL_REDUCE), None, 2.0, None))
+    assert monitor.problem() is None
+    assert monitor.is_balanced()
+
+
+def test_after_a_refused_call_the_others_wait_in_vain() -> None:
+    monitor = Monitor(2)
+    for rank, waiting in ((0, (0, ())), (1, (1, ()))):
+        monitor.feed(rank, ("group", "g", (0, 1)))
+        monitor.feed(rank, ("issue", 0, "g", 1, False, tuple(ALL_REDUCE), None, 1.0, waiting))
+    monitor.feed(1, ("withdraw", 0, "g", 1))
+    assert monitor.problem() is None
+    monitor.finished(1)
+    problem = monitor.problem()
+    assert problem is not None
+    assert problem.rank == 1
+
+
 def test_a_deadlock_is_told_once_its_ranks_are_silent() -> None:
     monitor, _ = run_to_the_end({"g": (0, 1)}, ["g"], [])
     last_s = monitor.ledger()[0].start_s

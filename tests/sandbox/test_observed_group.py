@@ -230,6 +230,20 @@ def an_invalid_call_that_all_catch(rank: int, world_size: int) -> None:
 
 
 @program
+def an_invalid_call_that_one_rank_repeats_rightly(rank: int, world_size: int) -> None:
+    outputs = [torch.empty(2) for _ in range(world_size)]
+    if rank == 0:
+        with contextlib.suppress(RuntimeError, ValueError):
+            dist.all_gather([*outputs[1:], torch.empty(3)], torch.ones(2))
+            raise AssertionError
+        with contextlib.suppress(RuntimeError, ValueError):
+            dist.reduce_scatter_single(torch.empty(3), torch.ones(5 * world_size))
+            raise AssertionError
+    dist.all_gather(outputs, torch.ones(2))
+    dist.barrier()
+
+
+@program
 def a_wait_that_is_meant_to_time_out(rank: int, world_size: int) -> None:
     if world_size == 1:
         return

@@ -1,0 +1,108 @@
+"""The records of one call of `launch`, kept to become the events of its ledger."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from sandbox.failure import name_ranks
+from sandbox.ledger import Event, Op
+from sandbox.record import Call, Issue
+from sandbox.wording import number_call
+
+
+class Journal:
+    """What every rank has issued in this call, and how groups and collectives are named."""
+
+    def __init__(self) -> None:
+        self._groups: dict[str, tuple[int, ...]] = {}
+        self._num_complete: dict[str, int] = {}
+        self.begin_call(0.0)
+
+    def begin_call(self, start_s: float) -> None:
+        """Forget the events; groups stay, and their collectives are counted from 1 again."""
+        self._start_s = start_s
+        self._issues: dict[tuple[int, int], Issue] = {}
+        self._ends: dict[tuple[int, int], float] = {}
+        self._num_before = dict(self._num_complete)
+
+    def add_group(self, gid: str, ranks: tuple[int, ...]) -> None:
+        """Note that a group exists."""
+        self._groups[gid] = ranks
+
+    def add(self, rank: int, issue: Issue) -> None:
+        """Note that `rank` issued a call."""
+        self._issues[rank, issue.number] = issue
+
+    def end(self, rank: int, number: int, time_s: float) -> None:
+        """Note the completion; the first that is told counts."""
+        self._ends.setdefault((rank, number), time_s)
+
+    def remove(self, rank: int, number: int) -> None:
+        """Forget a call that the backend refused."""
+        self._issues.pop((rank, number), None)
+
+    def find(self, rank: int, number: int) -> Issue | None:
+        """Return what `rank` issued under this number in this call."""
+        return self._issues.get((rank, number))
+
+    def complete(self, gid: str, seq: int) -> None:
+        """Note up to which one all members have issued the collectives of a group."""
+        self._num_complete[gid] = seq
+
+    def ranks_of(self, gid: str) -> tuple[int, ...]:
+        """Return the members of a group."""
+        return self._groups[gid]
+
+    def number(self, issue: Issue) -> int | None:
+        """Return the place of a collective in its group's order, counted from 1 in each call."""
+        return issue.seq and issue.seq - self._num_before.get(issue.gid, 0)
+
+    def name(self, issue: Issue) -> str:
+        """Return which one it is, in words."""
+        return number_call(issue.call, self.number(issue), self.name_group(issue.gid))
+
+    def name_group(self, gid: str) -> str:
+        """Return the ranks of a group in words, and which of several groups of these it is."""
+        ranks = self._groups[gid]
+        alike = [other for other in self._groups if self._groups[other] == ranks]
+        ordinal = f" (group {alike.index(gid) + 1} of these ranks)" if len(alike) > 1 else ""
+        return name_ranks(list(ranks)) + ordinal
+
+    def events(self) -> Iterator[Event]:
+        """Yield the events of this call; the making of groups is none."""
+        num_messages: dict[int, int] = {}
+        for (rank, number), issue in self._issues.items():
+            op = Op(issue.call.op)
+            if op.makes_group:
+                continue
+            seq = self.number(issue)
+            if seq is None:
+                seq = num_messages[rank] = num_messages.get(rank, 0) + 1
+            end_s = self._ends.get((rank, number))
+            yield self._event(rank, seq, op, issue, end_s)
+
+    def _event(self, rank: int, seq: int, op: Op, issue: Issue, end_s: float | None) -> Event:
+        call = issue.call
+        return Event(
+            rank=rank,
+            seq=seq,
+            op=op,
+            group=self._groups[issue.gid],
+            numel=call.numel,
+            dtype=call.dtype,
+            nbytes=call.numel * call.itemsize,
+            reduce_op=call.reduce_op,
+            call_site=issue.site,
+            start_s=issue.time_s - self._start_s,
+            end_s=None if end_s is None else end_s - self._start_s,
+            is_async=issue.is_async,
+            shape=call.shape,
+            root=call.root,
+            parts=_parts(op, call),
+        )
+
+
+def _parts(op: Op, call: Call) -> tuple[int, ...] | None:
+    """Return the elements per member where they differ."""
+    sizes = [call.gives] if op is Op.ALL_TO_ALL else [call.gives, call.takes]
+    return next((size for size in sizes if isinstance(size, tuple)), None)
