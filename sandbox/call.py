@@ -61,8 +61,9 @@ class Call:
 
     def interrupt(self, grace_s: float) -> list[int]:
         """Interrupt the ranks that still run, kill those that do not react, and return these."""
-        self.crew.signal(self.crew.busy(), signal.SIGINT)
-        self.crew.wait_until(lambda: not self.crew.busy(), time.monotonic() + grace_s)
+        for _ in range(2):  # the first is ignored by a rank that has not begun its call yet
+            self.crew.signal(self.crew.busy(), signal.SIGINT)
+            self.crew.wait_until(lambda: not self.crew.busy(), time.monotonic() + grace_s / 2)
         lost = self.crew.busy()
         self.crew.kill(lost)
         self.drain()

@@ -37,6 +37,12 @@ class RankState:
     has_died: bool = False
     last: Issue | None = None  # its latest collective
     heard_s: float = 0.0  # the time of its latest issue or end
+    unconfirmed: int | None = None  # an issue that no record has followed yet
+
+    @property
+    def has_ended(self) -> bool:
+        """Whether there are no more records to come."""
+        return self.has_finished or self.has_died
 
     @property
     def has_ended_well(self) -> bool:
@@ -45,7 +51,7 @@ class RankState:
 
     def is_blocked(self, pending: Mapping[Key, Operation]) -> bool:
         """Whether every thread that could act waits in an operation that lacks a member."""
-        if self.has_finished or self.has_died or not self.waits:
+        if self.has_ended or not self.waits:
             return False
         threads = self.waits.keys()
         return all(key in pending for key in self.awaited()) and all(

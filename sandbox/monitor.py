@@ -16,6 +16,8 @@ from sandbox.wording import describe_site
 
 # How long a mismatch waits for the other members, so that the odd one out can be told.
 SETTLE_S = 0.2
+# Without a further record of a rank, its backend may yet refuse the call; no longer than this.
+CONFIRM_S = 1.0
 # How long ranks must have been silent: callbacks of what has just completed run in no known thread.
 QUIET_S = 0.05
 _NO_CALLBACKS = (Op.REDUCE_SCATTER.value, Op.SEND.value, Op.RECV.value)  # gloo gives no future
@@ -59,6 +61,7 @@ class Monitor:
     def feed(self, rank: int, record: tuple) -> None:
         """Take in one record of `rank`; each rank's must come in the order of their publication."""
         kind, *fields = record
+        self._states[rank].unconfirmed = None
         if kind == "group":
             gid, ranks = fields
             self._journal.add_group(gid, tuple(ranks))
@@ -131,18 +134,17 @@ class Monitor:
     # -- records --------------------------------------------------------------------------------
 
     def _take_issue(self, rank: int, fields: list) -> None:
-        number, gid, seq, is_async, call, site, time_s, waiting = fields
-        issue = Issue(number, gid, seq, is_async, Call(*call), site, time_s, waiting)
+        number, gid, seq, is_async, call, site, time_s = fields
+        issue = Issue(number, gid, seq, is_async, Call(*call), site, time_s)
         self._journal.add(rank, issue)
         self._states[rank].heard_s = time_s
+        self._states[rank].unconfirmed = number
         if seq is None:
             self._sent.add((rank, number))
         else:
             self._join(rank, (gid, seq), issue)
             if is_async and issue.call.op not in _NO_CALLBACKS:
                 self._states[rank].in_flight[number] = (gid, seq)
-        if waiting:
-            self._take_wait(rank, number, (gid, seq), Waiting(*waiting))
 
     def _join(self, rank: int, key: Key, issue: Issue) -> None:
         """Add one member's call to the operation of its group, and compare it with the others'."""
@@ -202,16 +204,20 @@ class Monitor:
     # -- how certain it is ----------------------------------------------------------------------
 
     def _is_settled(self, operation: Operation, now_s: float) -> bool:
-        """Whether no other member is about to show which side of a mismatch is the odd one."""
-        first_s = min(issue.time_s for issue in operation.issued.values())
-        states = [self._states[rank] for rank in operation.missing]
+        """Whether all calls stand, and no other is about to show which side is the odd one."""
         has_death = any(state.has_died for state in self._states)
-        return now_s - first_s > SETTLE_S or all(
-            state.has_finished
-            or state.has_died
-            or state.is_blocked(self._pending)
-            or (has_death and state.waits)  # in what may be complete, but for the one that died
-            for state in states
+        first_s = min(issue.time_s for issue in operation.issued.values())
+        return all(
+            now_s - issue.time_s > CONFIRM_S
+            or self._states[rank].unconfirmed != issue.number
+            or self._states[rank].has_ended
+            for rank, issue in operation.issued.items()
+        ) and all(
+            now_s - first_s > SETTLE_S
+            or self._states[rank].has_ended
+            or self._states[rank].is_blocked(self._pending)
+            or (has_death and self._states[rank].waits)  # perhaps for the one that died
+            for rank in operation.missing
         )
 
     def _is_fresh(self, ranks: Iterable[int], now_s: float) -> bool:

@@ -21,7 +21,7 @@ from sandbox.call_arguments import Members, Values, get_device_type, get_options
 from sandbox.describe_call import METHODS, merge, without_tensor
 from sandbox.elsewhere import run_elsewhere
 from sandbox.ledger import Op
-from sandbox.observed_work import ObservedWork, wait_on_record
+from sandbox.observed_work import ObservedWork
 from sandbox.record import Call
 from sandbox.recorder import IMPATIENT_S, Lane, Published, Recorder
 
@@ -81,12 +81,9 @@ class ObservedGroup(dist.ProcessGroup, metaclass=_GroupType):
         self._other_lanes: dict[str, Lane] = {}
         self._block: list[Call] | None = None
         self._recorder.announce(self._lane)
-        birth.event = self._recorder.issue(
-            self._lane,
-            without_tensor(birth.op),
-            sys._getframe(),
-            waits=birth.patience_s >= IMPATIENT_S,
-        )
+        birth.event = self._recorder.issue(self._lane, without_tensor(birth.op), sys._getframe())
+        if birth.patience_s >= IMPATIENT_S:
+            birth.event.wait()  # now: what follows blocks in C++ until all members are there
 
     # -- what the inner group has to know as well -----------------------------------------------
 
@@ -118,11 +115,17 @@ class ObservedGroup(dist.ProcessGroup, metaclass=_GroupType):
     def monitored_barrier(self, timeout: timedelta, wait_all_ranks: bool = False) -> None:
         """Pass gloo's barrier that names missing ranks; it blocks in C++, so in another thread."""
         call = without_tensor(Op.MONITORED_BARRIER)
-        patience_s = timeout.total_seconds()
-        waits = patience_s >= IMPATIENT_S
-        event = self._recorder.issue(self._lane, call, sys._getframe(), waits=waits)
-        pass_it = functools.partial(self._inner.monitored_barrier, timeout, wait_all_ranks)
-        wait_on_record(event, patience_s, lambda note: run_elsewhere(pass_it, note))
+        event = self._recorder.issue(self._lane, call, sys._getframe())
+        is_patient = timeout.total_seconds() >= IMPATIENT_S
+        try:
+            run_elsewhere(
+                lambda: self._inner.monitored_barrier(timeout, wait_all_ranks),
+                lambda: event.wait() if is_patient else None,
+            )
+        except BaseException:
+            event.leave()
+            raise
+        event.end()
 
     def _start_coalescing(self, device: torch.device) -> None:
         self._inner._start_coalescing(device)
@@ -166,14 +169,12 @@ class ObservedGroup(dist.ProcessGroup, metaclass=_GroupType):
         """Publish a call, then start it: gloo may end the process when the members disagree."""
         lane, blocks = self._place(values)
         is_async, timeout_s = get_options(values)
-        patience_s = timeout_s or self._patience_s
         event = self._recorder.issue(
             lane,
             call,
             frame,
             in_order=in_order,
             is_async=is_async if in_order else not _is_blocking(frame),
-            waits=blocks and not is_async and patience_s >= IMPATIENT_S,
         )
         try:
             work = start()
@@ -185,7 +186,13 @@ class ObservedGroup(dist.ProcessGroup, metaclass=_GroupType):
         if is_async and can_poll and blocks:
             future = (work.all_reduce if is_ours else work).get_future()
             future.add_done_callback(lambda _: event.complete())
-        return ObservedWork(work, event, patience_s=patience_s, can_poll=can_poll, blocks=blocks)
+        return ObservedWork(
+            work,
+            event,
+            patience_s=timeout_s or self._patience_s,
+            can_poll=can_poll,
+            blocks=blocks,
+        )
 
     def _place(self, values: Values) -> tuple[Lane, bool]:
         """Return the order that a call belongs to, and whether waiting for it blocks the thread."""

@@ -33,13 +33,24 @@ class ObservedWork(dist.Work):
 
     def wait(self, timeout: timedelta = NO_TIMEOUT) -> bool:
         """Block until the operation is complete; Ctrl-C gets through."""
-        if not self._blocks or (self._can_poll and self._inner.is_completed()):
-            return wait_on_record(self._event, 0.0, lambda _: self._inner.wait(timeout))
-        patience_s = timeout.total_seconds() or self._patience_s
-        block = self._poll if self._can_poll else self._wait_elsewhere
-        return wait_on_record(self._event, patience_s, lambda note: block(timeout, note))
+        try:
+            done = self._wait(timeout)
+        except BaseException:
+            self._event.leave()
+            raise
+        self._event.end()
+        return done
 
-    def _poll(self, timeout: timedelta, note: Callable[[], None]) -> bool:
+    def _wait(self, timeout: timedelta) -> bool:
+        if not self._blocks:
+            return self._inner.wait(timeout)
+        if self._can_poll:
+            return self._poll(timeout)
+        # is_completed() of these stays False until somebody has waited, and a wait that runs out
+        # of time would close gloo's connections.
+        return run_elsewhere(lambda: self._inner.wait(timeout), lambda: self._note(timeout))
+
+    def _poll(self, timeout: timedelta) -> bool:
         """Wait in short steps: gloo's collectives survive a wait that runs out of time."""
         left = timeout or timedelta.max
         while True:
@@ -52,12 +63,12 @@ class ObservedWork(dist.Work):
                 left -= step
                 if not left:
                     raise
-            note()
+            self._note(timeout)
 
-    def _wait_elsewhere(self, timeout: timedelta, note: Callable[[], None]) -> bool:
-        """Wait in another thread: is_completed() of these stays False until somebody has waited,
-        and a wait that runs out of time would close gloo's connections."""
-        return run_elsewhere(lambda: self._inner.wait(timeout), note)
+    def _note(self, timeout: timedelta) -> None:
+        """Publish that this thread is blocked, unless it means to give up soon."""
+        if (timeout.total_seconds() or self._patience_s) >= IMPATIENT_S:
+            self._event.wait()
 
     def get_future(self) -> torch.futures.Future:
         """Return the backend's future; if C++ takes it during backward, wait for it at its end."""
@@ -88,29 +99,6 @@ for _name in (
     "_get_op_type",
 ):
     setattr(ObservedWork, _name, _delegate(_name))
-
-
-def wait_on_record(
-    event: Published, patience_s: float, block: Callable[[Callable[[], None]], Any]
-) -> Any:
-    """Return what `block` returns, with its end published, and the wait if it is a patient one.
-
-    `block` calls the function it is given every now and then, to have the wait looked at again.
-    """
-    note = event.wait if patience_s >= IMPATIENT_S else _nothing
-    if not event.is_awaited:
-        note()
-    try:
-        result = block(note)
-    except BaseException:
-        event.leave()
-        raise
-    event.end()
-    return result
-
-
-def _nothing() -> None:
-    pass
 
 
 class EndOfBackward:

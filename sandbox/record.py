@@ -1,14 +1,15 @@
 """What a rank publishes about its collectives: plain tuples, read in another process.
 
     ("group", gid, ranks)                                       a group exists, or begins to
-    ("issue", number, gid, seq, is_async, Call, site, time_s, Waiting or None)
-    ("wait", number, gid, seq, Waiting)                         a thread blocks, or still does
+    ("issue", number, gid, seq, is_async, Call, site, time_s)   an operation is about to start
+    ("wait", number, gid, seq, Waiting)                         a thread is blocked in it
     ("end", number, time_s, thread)                             completed; time_s None: given up
     ("withdraw", number, gid, seq)                              the backend refused the call
 
 `number` counts the events of a rank; `seq` counts those of a group, None outside its order (send
 and recv). A rank publishes an issue before it starts the operation: so whatever a rank has not
-published, it has not done.
+published, it has not done. It publishes a wait once it has waited for a moment: so the backend has
+accepted what the rank is known to wait in.
 Times are time.monotonic(), which the processes of one machine share.
 """
 
@@ -54,4 +55,3 @@ class Issue(NamedTuple):
     call: Call
     site: str | None
     time_s: float
-    waiting: tuple | None  # plain Waiting

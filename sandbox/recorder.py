@@ -46,19 +46,15 @@ class Recorder:
         *,
         in_order: bool = True,
         is_async: bool = False,
-        waits: bool = False,
     ) -> Published:
-        """Publish one call that is about to start; `waits`: this thread blocks in it at once."""
+        """Publish one call that is about to start."""
         seq = None
         if in_order:
             seq, lane.next_seq = lane.next_seq, lane.next_seq + 1
         event = Published(self, next(self._numbers), lane, seq)
-        waiting = event.begin_wait() if waits else None
         site = callsite.find(frame)
-        start_s = time.monotonic()
-        self.publish(
-            ("issue", event.number, lane.gid, seq, is_async, tuple(call), site, start_s, waiting)
-        )
+        time_s = time.monotonic()
+        self.publish(("issue", event.number, lane.gid, seq, is_async, tuple(call), site, time_s))
         return event
 
     def siblings(self) -> Siblings:
@@ -79,22 +75,11 @@ class Published:
         self._waiting: tuple[int, tuple[int, ...]] | None = None
         self._has_ended = False
 
-    def begin_wait(self) -> tuple[int, tuple[int, ...]]:
-        """Note that the calling thread blocks in this event, and return the plain record of it."""
-        others = self._recorder.siblings().running()
-        self._waiting = (threading.get_ident(), others)
-        return self._waiting
-
-    @property
-    def is_awaited(self) -> bool:
-        """Whether it is published that a thread blocks in this event."""
-        return self._waiting is not None
-
     def wait(self) -> None:
-        """Publish that the calling thread blocks in this event, if that is news."""
-        before = self._waiting
-        waiting = self.begin_wait()
-        if waiting != before:
+        """Publish that the calling thread is blocked in this event, if that is news."""
+        waiting = (threading.get_ident(), self._recorder.siblings().running())
+        if waiting != self._waiting:
+            self._waiting = waiting
             self._recorder.publish(("wait", self.number, self._lane.gid, self._seq, waiting))
 
     def end(self) -> None:

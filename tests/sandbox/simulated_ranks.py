@@ -41,6 +41,7 @@ class Thread:
     awaits: tuple[str, int] | None = None
     number: int = 0
     is_callback: bool = False
+    has_told: bool = False  # that it is blocked
 
 
 class World:
@@ -75,10 +76,18 @@ class World:
 
     def _can_move(self, thread: Thread) -> bool:
         if thread.awaits:
-            return self.issued[thread.awaits] == set(self.groups[thread.awaits[0]])
+            return self._is_complete(thread) or not (thread.has_told or thread.is_callback)
         return bool(thread.todo)
 
+    def _is_complete(self, thread: Thread) -> bool:
+        assert thread.awaits
+        return self.issued[thread.awaits] == set(self.groups[thread.awaits[0]])
+
     def _move(self, thread: Thread) -> Iterator[tuple]:
+        if thread.awaits and not self._is_complete(thread):
+            thread.has_told = True
+            yield self._tell_wait(thread)
+            return
         if thread.awaits:
             thread.awaits = None
             yield "end", thread.number, self._now(), thread.ident
@@ -97,17 +106,19 @@ class World:
         self.issued[step.gid, seq].add(thread.rank)
         number = self.num_events[thread.rank]
         self.num_events[thread.rank] += 1
-        waiting = None
         if step.is_async:
             todo = [Step(step.then, is_async=True)] if step.then else []
             key = (step.gid, seq)
             self.threads.append(Thread(thread.rank, -number, todo, key, number, is_callback=True))
         else:
-            thread.awaits, thread.number = (step.gid, seq), number
-            waiting = (thread.ident, self._others(thread))
+            thread.awaits, thread.number, thread.has_told = (step.gid, seq), number, False
         site = f"train.py:{thread.ident}"
         call = tuple(ALL_REDUCE)
-        return ("issue", number, step.gid, seq, step.is_async, call, site, self._now(), waiting)
+        return ("issue", number, step.gid, seq, step.is_async, call, site, self._now())
+
+    def _tell_wait(self, thread: Thread) -> tuple:
+        assert thread.awaits
+        return ("wait", thread.number, *thread.awaits, (thread.ident, self._others(thread)))
 
     def _others(self, thread: Thread) -> tuple[int, ...]:
         return tuple(mate.ident for mate in self._mates(thread) if mate.todo or mate.awaits)
@@ -115,8 +126,8 @@ class World:
     def _tell_mates_of_end(self, thread: Thread) -> Iterator[tuple]:
         """A thread that has ended is no longer among the others that its mates see."""
         for mate in self._mates(thread):
-            if mate.awaits:
-                yield "wait", mate.number, *mate.awaits, (mate.ident, self._others(mate))
+            if mate.awaits and mate.has_told:
+                yield self._tell_wait(mate)
 
     def _mates(self, thread: Thread) -> list[Thread]:
         return [

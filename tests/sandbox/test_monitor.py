@@ -13,6 +13,7 @@ from simulated_ranks import ALL_REDUCE, Groups, Step, World
 
 from sandbox.ledger import Op
 from sandbox.monitor import Monitor, Problem, ProblemKind
+from sandbox.record import Call
 
 
 @st.composite
@@ -159,7 +160,7 @@ def test_groups_locked_crosswise_are_told_apart() -> None:
 def test_no_proof_while_a_lacking_rank_still_runs() -> None:
     monitor = Monitor(3)
     monitor.feed(0, ("group", "g", (0, 1, 2)))
-    monitor.feed(0, ("issue", 0, "g", 1, False, tuple(ALL_REDUCE), None, 1.0, (0, ())))
+    issue(monitor, 0, 0, "g", 1, time_s=1.0, waits=(0, ()))
     monitor.finished(2)
     assert monitor.problem() is None
     monitor.finished(1)
@@ -171,8 +172,8 @@ def test_a_rank_goes_on_if_one_of_its_threads_can() -> None:
     monitor.finished(2)
     for gid, ranks in (("a", (0, 1)), ("b", (0, 2))):
         monitor.feed(0, ("group", gid, ranks))
-    monitor.feed(0, ("issue", 0, "a", 1, False, tuple(ALL_REDUCE), None, 0.0, (1, (2,))))
-    monitor.feed(0, ("issue", 1, "b", 1, False, tuple(ALL_REDUCE), None, 0.0, (2, (1,))))
+    issue(monitor, 0, 0, "a", 1, time_s=0.0, waits=(1, (2,)))
+    issue(monitor, 0, 1, "b", 1, time_s=0.0, waits=(2, (1,)))
     assert monitor.problem() is None  # rank 1 may yet come, and thread 1 go on
     monitor.finished(1)
     assert monitor.problem() is not None
@@ -201,12 +202,12 @@ def test_of_two_threads_in_one_operation_one_may_give_up() -> None:
     monitor = Monitor(2)
     monitor.finished(1)
     monitor.feed(0, ("group", "g", (0, 1)))
-    monitor.feed(0, ("issue", 0, "g", 1, True, tuple(ALL_REDUCE), None, 0.0, (1, (2,))))
+    issue(monitor, 0, 0, "g", 1, time_s=0.0, waits=(1, (2,)))
     monitor.feed(0, ("wait", 0, "g", 1, (2, (1,))))
     assert monitor.problem() is not None
     monitor.feed(0, ("end", 0, None, 1))
     assert monitor.problem() is None  # thread 2 still waits, but thread 1 goes on
-    monitor.feed(0, ("issue", 1, "g", 2, False, tuple(ALL_REDUCE), None, 0.0, (1, (2,))))
+    issue(monitor, 0, 1, "g", 2, time_s=0.0, waits=(1, (2,)))
     assert monitor.problem() is not None
 
 
@@ -214,7 +215,7 @@ def test_an_operation_that_all_have_issued_is_no_evidence() -> None:
     monitor = Monitor(2)
     for rank in (0, 1):
         monitor.feed(rank, ("group", "g", (0, 1)))
-        monitor.feed(rank, ("issue", 0, "g", 1, False, tuple(ALL_REDUCE), None, 0.0, (rank, ())))
+        issue(monitor, rank, 0, "g", 1, time_s=0.0, waits=(rank, ()))
     assert monitor.problem() is None
     assert monitor.waiting(0) == "in all_reduce #1 of ranks 0, 1 (issued by all of them)"
 
@@ -223,7 +224,7 @@ def test_a_rank_with_a_running_thread_is_no_evidence() -> None:
     monitor = Monitor(2)
     monitor.finished(1)
     monitor.feed(0, ("group", "g", (0, 1)))
-    monitor.feed(0, ("issue", 0, "g", 1, False, tuple(ALL_REDUCE), None, 0.0, (1, (2,))))
+    issue(monitor, 0, 0, "g", 1, time_s=0.0, waits=(1, (2,)))
     assert monitor.problem() is None
     assert monitor.waiting(0) is None
     monitor.feed(0, ("wait", 0, "g", 1, (1, ())))
@@ -254,12 +255,31 @@ def test_a_mismatch_names_the_odd_one_out(field: str, value: object, said: str) 
     assert problem.message.splitlines()[1].startswith("  rank 1: ")
 
 
-def feed_calls(*calls: object) -> Monitor:
+def issue(
+    monitor: Monitor,
+    rank: int,
+    number: int,
+    gid: str,
+    seq: int,
+    *,
+    time_s: float,
+    call: Call = ALL_REDUCE,
+    site: str | None = None,
+    waits: tuple[int, tuple[int, ...]] | None = None,
+) -> None:
+    """Let `rank` issue a collective, and be blocked in it where `waits` says by which thread."""
+    is_async = waits is None
+    monitor.feed(rank, ("issue", number, gid, seq, is_async, tuple(call), site, time_s))
+    if waits:
+        monitor.feed(rank, ("wait", number, gid, seq, waits))
+
+
+def feed_calls(*calls: Call) -> Monitor:
     monitor = Monitor(len(calls))
     ranks = tuple(range(len(calls)))
     for rank, call in enumerate(calls):
         monitor.feed(rank, ("group", "g", ranks))
-        monitor.feed(rank, ("issue", 0, "g", 1, True, tuple(call), f"t.py:{rank}", 1.0, None))
+        issue(monitor, rank, 0, "g", 1, time_s=1.0, call=call, site=f"t.py:{rank}")
     return monitor
 
 
@@ -268,21 +288,27 @@ def test_equal_numel_in_another_shape_is_no_mismatch() -> None:
 
 
 def test_a_mismatch_waits_a_moment_for_the_others() -> None:
+    barrier = ALL_REDUCE._replace(op="barrier")
     monitor = Monitor(3)
-    for rank, op in enumerate(["all_reduce", "barrier"]):
-        call = ALL_REDUCE._replace(op=op)
+    for rank, call in enumerate([ALL_REDUCE, barrier]):
         monitor.feed(rank, ("group", "g", (0, 1, 2)))
-        monitor.feed(rank, ("issue", 0, "g", 1, True, tuple(call), None, 1.0, None))
+        issue(monitor, rank, 0, "g", 1, time_s=1.0, call=call, waits=(rank, ()))
     assert monitor.problem(1.1) is None
     late = monitor.problem(1.5)
     assert late is not None
     assert late.rank == 1
-    monitor.feed(
-        2, ("issue", 0, "g", 1, True, tuple(ALL_REDUCE._replace(op="barrier")), None, 1.1, None)
-    )
+    issue(monitor, 2, 0, "g", 1, time_s=1.1, call=barrier, waits=(2, ()))
     settled = monitor.problem(1.1)
     assert settled is not None
     assert settled.rank == 0
+
+
+def test_a_call_that_may_yet_be_refused_is_no_mismatch() -> None:
+    monitor = feed_calls(ALL_REDUCE, ALL_REDUCE._replace(gives=6, takes=6))
+    assert monitor.problem(1.5) is None
+    monitor.feed(0, ("end", 0, 1.5, 0))
+    monitor.feed(1, ("wait", 0, "g", 1, (1, ())))
+    assert monitor.problem(1.5) is not None
 
 
 def test_a_refused_call_is_forgotten() -> None:
@@ -292,7 +318,7 @@ def test_a_refused_call_is_forgotten() -> None:
     assert monitor.problem() is None
     assert not monitor.is_balanced()
     assert len(monitor.ledger()) == 1
-    monitor.feed(1, ("issue", 1, "g", 1, True, tuple(ALL_REDUCE), None, 2.0, None))
+    issue(monitor, 1, 1, "g", 1, time_s=2.0)
     assert monitor.problem() is None
     assert monitor.is_balanced()
 
@@ -301,7 +327,7 @@ def test_after_a_refused_call_the_others_wait_in_vain() -> None:
     monitor = Monitor(2)
     for rank, waiting in ((0, (0, ())), (1, (1, ()))):
         monitor.feed(rank, ("group", "g", (0, 1)))
-        monitor.feed(rank, ("issue", 0, "g", 1, False, tuple(ALL_REDUCE), None, 1.0, waiting))
+        issue(monitor, rank, 0, "g", 1, time_s=1.0, waits=waiting)
     monitor.feed(1, ("withdraw", 0, "g", 1))
     assert monitor.problem() is None
     monitor.finished(1)
@@ -322,8 +348,8 @@ def test_a_callback_may_yet_act_while_its_operation_is_in_flight() -> None:
     monitor.finished(1)
     for rank in (0, 1):
         monitor.feed(rank, ("group", "g", (0, 1)))
-        monitor.feed(rank, ("issue", 0, "g", 1, True, tuple(ALL_REDUCE), None, 0.0, None))
-    monitor.feed(0, ("issue", 1, "g", 2, False, tuple(ALL_REDUCE), None, 0.0, (0, ())))
+        issue(monitor, rank, 0, "g", 1, time_s=0.0)
+    issue(monitor, 0, 1, "g", 2, time_s=0.0, waits=(0, ()))
     assert monitor.problem() is None
     monitor.feed(0, ("end", 0, 1.0, 99))
     assert monitor.problem() is not None
@@ -334,7 +360,7 @@ def test_collectives_are_counted_from_one_in_each_call() -> None:
     assert [event.seq for event in monitor.ledger().where(rank=0)] == [1, 2]
     monitor.begin_call(100.0)
     assert len(monitor.ledger()) == 0
-    monitor.feed(0, ("issue", 2, "g", 3, False, tuple(ALL_REDUCE), None, 101.0, None))
+    issue(monitor, 0, 2, "g", 3, time_s=101.0)
     (event,) = monitor.ledger()
     assert (event.seq, event.start_s, event.op) == (1, 1.0, Op.ALL_REDUCE)
 
@@ -342,5 +368,5 @@ def test_collectives_are_counted_from_one_in_each_call() -> None:
 def test_balance_tells_whether_anything_is_left_over() -> None:
     monitor, _ = run_to_the_end({"g": (0, 1)}, ["g"], ["g"])
     assert monitor.is_balanced()
-    monitor.feed(0, ("issue", 2, "g", 2, True, tuple(ALL_REDUCE), None, 1.0, None))
+    issue(monitor, 0, 2, "g", 2, time_s=1.0)
     assert not monitor.is_balanced()

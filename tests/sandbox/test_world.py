@@ -155,6 +155,7 @@ def test_interrupt_from_another_thread_raises_in_the_ranks() -> None:
             started.set()
 
     def wait() -> None:
+        dist.barrier()  # both have begun
         print("running")
         time.sleep(60)
 
