@@ -98,8 +98,7 @@ class Call:
             elif member.has_finished:
                 self.monitor.finished(member.rank)
         # While ranks run, a mismatch may wait a moment for the member that shows who is wrong.
-        is_over = not self.crew.busy() or any(map(_has_failed, members))
-        problem = self.monitor.problem(None if is_over else time.monotonic())
+        problem = self.monitor.problem(time.monotonic() if self.crew.busy() else None)
         if problem is not None and problem.kind is ProblemKind.MISMATCH:
             kind: type[SandboxError] = CollectiveMismatchError
         elif any(map(_has_failed, members)):
