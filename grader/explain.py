@@ -55,7 +55,13 @@ def failure_of(error: SandboxError) -> Failure:
         came = error.message
         if mistake is Mistake.TIMED_OUT:  # the hint there is for those who launch by themselves
             came = came.partition("\nHint:")[0]
+            if not _is_at_learners_line(error):
+                mistake = Mistake.NOT_REACHED
     return Failure(mistake=mistake, came=_shorten(came), where=where_of(error))
+
+
+def _is_at_learners_line(error: SandboxError) -> bool:
+    return error.site is not None and source.is_learners(error.site.rpartition(":")[0])
 
 
 def where_of(error: SandboxError) -> str:

@@ -25,11 +25,15 @@ class Mistake(Enum):
     )
     NOT_DETERMINISTIC = (
         "Two calls with the same arguments gave different answers.",
-        "seed a torch.Generator of your own from the arguments; use no global randomness",
+        "seed a torch.Generator of your own from the arguments; no global randomness, no hash()",
     )
     TIMED_OUT = (
         "The check ran out of time, and no deadlock is proven.",
         "look for a loop that does not end at the line named above",
+    )
+    NOT_REACHED = (
+        "The check ran out of time while nothing of yours was running.",
+        "run the check again; close other programs if the machine is busy",
     )
     RANK_DIED = (
         "A rank's process ended before the function returned.",
@@ -130,6 +134,10 @@ class Mistake(Enum):
         "A gradient differs from the one-process run on the whole batch.",
         "backward the mean loss of this rank's samples, once per step, and scale nothing",
     )
+    NO_GRADIENT = (
+        "No gradient was there when the optimizer stepped.",
+        "keep the order: backward(), clip, step(); call zero_grad() before or after all three",
+    )
     LOCAL_GRAD_NORM = (
         "The gradient norm is that of one rank's shard, not of the whole gradient.",
         "give the sharded gradients (DTensors) to torch.nn.utils.clip_grad_norm_ as they are",
@@ -171,6 +179,11 @@ class Mistake(Enum):
         "A later epoch repeats the first one's slices: nothing was reshuffled.",
         "let the epoch take part in the seed of the shuffle (what set_epoch does for a sampler)",
     )
+    NOT_SHUFFLED = (
+        "The order of the samples is not shuffled: it is counted off, or only rotated.",
+        "draw it anew for every epoch: torch.randperm(num_samples, generator=generator)",
+    )
+    SEED_IGNORED = ("Another seed gives the same order.", "let `seed` take part in the shuffle")
     SAMPLES_TWICE = (
         "Some samples are trained on more than once per epoch, others never.",
         "every rank must shuffle alike: the rank may choose the slice, never the seed",
@@ -206,8 +219,8 @@ class Mistake(Enum):
         "load into the model's state dict, then set it: set_state_dict",
     )
     OPTIM_NOT_RESTORED = (
-        "The weights came back, the optimizer's moments did not.",
-        "save and load its state too; a fresh AdamW has none until get_state_dict makes it",
+        "The weights came back, the optimizer's moments or its settings did not.",
+        "save and load its whole state; get_state_dict gives a fresh AdamW its empty moments",
     )
     RESUME_FROM_EPOCH_0 = (
         "The run does not go on where the checkpoint was taken.",

@@ -1,6 +1,7 @@
 """Where a Ray Train run on warm ranks keeps its reports and checkpoints; read without Ray."""
 
 import json
+import numbers
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -25,9 +26,9 @@ def write_report(storage: Path, rank: int, metrics: Mapping[str, Any]) -> int:
     """Append one rank's report; return its number."""
     path = _reports_path(storage, rank)
     number = len(_read(path))
-    plain = {str(key): _plain(value) for key, value in metrics.items()}
+    numbers_and_text = {str(key): plain(value) for key, value in metrics.items()}
     with path.open("a") as file:
-        file.write(json.dumps(plain) + "\n")
+        file.write(json.dumps(numbers_and_text) + "\n")
     return number
 
 
@@ -50,5 +51,10 @@ def _read(path: Path) -> list[Report]:
     return [json.loads(line) for line in path.read_text().splitlines()] if path.exists() else []
 
 
-def _plain(value: Any) -> Any:
-    return value if type(value) in (int, float, bool, str) else type(value).__name__
+def plain(value: Any) -> Any:
+    """Return a number, NumPy's too, or text as Python's own; anything else as its type's name."""
+    if isinstance(value, bool | str):
+        return value if type(value) in (bool, str) else type(value).__name__
+    if isinstance(value, numbers.Integral):
+        return int(value)
+    return float(value) if isinstance(value, numbers.Real) else type(value).__name__

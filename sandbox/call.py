@@ -95,7 +95,7 @@ class Call:
         for member in members:
             if _has_failed(member):
                 self.monitor.died(member.rank)
-            elif member.has_finished:
+            elif member.is_done:
                 self.monitor.finished(member.rank)
         # While ranks run, a mismatch may wait a moment for the member that shows who is wrong.
         problem = self.monitor.problem(time.monotonic() if self.crew.busy() else None)

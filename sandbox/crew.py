@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import contextlib
 import selectors
 import signal
 import socket
 import time
 from collections.abc import Callable
 from typing import Any
+
+import psutil
 
 from sandbox import wire
 from sandbox.member import Member, read_available
@@ -19,9 +22,14 @@ class Crew:
     """Members by rank, and the socket of the one process that may signal them: their parent."""
 
     def __init__(
-        self, supervisor: socket.socket, take_output: Callable[[int, bytes], None]
+        self,
+        supervisor: socket.socket,
+        process: psutil.Process,
+        take_output: Callable[[int, bytes], None],
     ) -> None:
         self.members: list[Member] = []
+        self.is_lost = False  # the supervisor is gone, and with it every rank
+        self._process = process
         self.take_output = take_output
         self._supervisor = supervisor
         self._inbox = wire.Inbox()
@@ -46,8 +54,9 @@ class Crew:
 
     def signal(self, members: list[Member], number: int) -> None:
         """Send a signal to the members' processes."""
-        for member in members:
-            wire.send(self._supervisor, ("signal", member.rank, int(number)))
+        with contextlib.suppress(BrokenPipeError, ConnectionResetError):  # then all are ended
+            for member in members:
+                wire.send(self._supervisor, ("signal", member.rank, int(number)))
 
     def kill(self, members: list[Member]) -> None:
         """Kill the members' processes and wait until they are gone."""
@@ -65,13 +74,32 @@ class Crew:
     def end(self) -> None:
         """End every rank and whatever it started; return when the supervisor is gone too."""
         self._selector.close()
-        self._supervisor.shutdown(socket.SHUT_WR)
-        self._supervisor.settimeout(END_TIMEOUT_S)
-        while self._supervisor.recv(1 << 16):
-            pass
+        with contextlib.suppress(OSError):
+            self._supervisor.shutdown(socket.SHUT_WR)
+        if not self._hears_end():  # it is stopped, or a rank of it cannot be killed
+            with contextlib.suppress(psutil.NoSuchProcess):
+                self._process.kill()  # the warm process ends what was below it
+            self._hears_end()
         self._supervisor.close()
         for member in self.members:
             member.close()
+
+    def refresh(self) -> None:
+        """Take in what has come since the last call."""
+        for key, _ in self._selector.select(0):
+            self._read(key.fd, key.data)
+
+    def _hears_end(self) -> bool:
+        """Wait until the supervisor has closed its socket, which it does last."""
+        self._supervisor.settimeout(END_TIMEOUT_S)
+        try:
+            while self._supervisor.recv(1 << 16):
+                pass
+        except TimeoutError:
+            return False
+        except ConnectionResetError:
+            pass
+        return True
 
     def wait_until(self, is_done: Callable[[], bool], until_s: float) -> bool:
         """Take in what comes until `is_done`, or until monotonic `until_s`; return `is_done()`."""
@@ -95,8 +123,12 @@ class Crew:
             self._selector.unregister(fd)
 
     def _read_supervisor(self) -> None:
-        data = self._supervisor.recv(1 << 16)
+        try:
+            data = self._supervisor.recv(1 << 16)
+        except ConnectionResetError:
+            data = b""
         if not data:
+            self.is_lost = True
             self._selector.unregister(self._supervisor)
             for member in self.members:
                 member.ended = member.ended or "was lost: its parent process was killed"

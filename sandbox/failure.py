@@ -12,6 +12,7 @@ from sandbox import source
 # What gloo raises in the ranks that were talking to one that is gone: an echo, not a cause.
 ECHOES = ("Connection closed by peer", "Connection reset by peer", "Broken pipe", "Socket closed")
 MAX_CHAIN = 4
+MAX_TEXT_CHARS = 20_000
 
 
 @dataclass(frozen=True)
@@ -78,13 +79,13 @@ def capture(error: BaseException, time_s: float) -> tuple:
 
 def _text(error: BaseException) -> str:
     try:
-        return str(error)
+        return str(error)[:MAX_TEXT_CHARS]
     except Exception:  # the learner's own __str__ is broken
         return f"<{type(error).__name__} that cannot be shown>"
 
 
 def _final_lines(error: BaseException) -> str:
-    return "".join(traceback.format_exception_only(error)).rstrip()
+    return "".join(traceback.format_exception_only(error)).rstrip()[:MAX_TEXT_CHARS]
 
 
 def _frames(error: BaseException) -> tuple:

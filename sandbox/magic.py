@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import ast
-import sys
+import re
 import types
 from typing import Any
 
 from IPython.core.magic_arguments import argument, magic_arguments, parse_argstring
 
-from sandbox import warm
+from sandbox import namespace, warm
 from sandbox.dispatch import dump_call
 from sandbox.errors import LaunchError
 from sandbox.failure import describe_others
@@ -66,22 +66,17 @@ def run_cell(cell: str, filename: str, shared: dict[str, Any]) -> str | None:
 
     from sandbox.backend import device
 
-    namespace = sys.modules["__main__"].__dict__
-    given = namespace.setdefault("__given__", set())
-    defaults = {"torch": torch, "dist": dist, "device": device()}
-    defaults |= {"rank": dist.get_rank(), "world_size": dist.get_world_size()}
-    for name, value in (defaults | shared).items():
-        if name not in namespace or name in given:  # what a cell assigned is the learner's
-            namespace[name] = value
-            given.add(name)
+    namespace.give({"torch": torch, "dist": dist, "device": device()})
+    namespace.give({"rank": dist.get_rank(), "world_size": dist.get_world_size()})
+    namespace.give(shared)
+    variables = namespace.variables()
     tree = ast.parse(cell, filename)
-    given -= _assigned_names(tree)
     last = tree.body[-1] if tree.body else None
     if not isinstance(last, ast.Expr):
-        exec(compile(tree, filename, "exec"), namespace)
+        exec(compile(tree, filename, "exec"), variables)
         return None
-    exec(compile(ast.Module(tree.body[:-1], []), filename, "exec"), namespace)
-    value = eval(compile(ast.Expression(last.value), filename, "eval"), namespace)
+    exec(compile(ast.Module(tree.body[:-1], []), filename, "exec"), variables)
+    value = eval(compile(ast.Expression(last.value), filename, "eval"), variables)
     return None if value is None else repr(value)
 
 
@@ -108,7 +103,7 @@ def _parse_ranks(text: str | None, world_size: int) -> list[int] | None:
     if text is None:
         return None
     parts = text.split(",")
-    if not all(part.strip().isdigit() and int(part) < world_size for part in parts):
+    if not all(re.fullmatch(r" *[0-9]+ *", part) and int(part) < world_size for part in parts):
         raise LaunchError(
             f"--only is {text!r}, expected ranks from 0 to {world_size - 1}, as in --only 0,2."
         )
@@ -119,16 +114,3 @@ def _shared_names(cell: str, user_ns: dict[str, Any]) -> dict[str, Any]:
     """Return the notebook's functions, classes and modules that the cell names."""
     names = {node.id for node in ast.walk(ast.parse(cell)) if isinstance(node, ast.Name)}
     return {name: user_ns[name] for name in names if isinstance(user_ns.get(name), SHARED_KINDS)}
-
-
-def _assigned_names(tree: ast.Module) -> set[str]:
-    names = {
-        node.id
-        for node in ast.walk(tree)
-        if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store)
-    }
-    names |= {node.name for node in tree.body if isinstance(node, ast.FunctionDef | ast.ClassDef)}
-    for node in tree.body:
-        if isinstance(node, ast.Import | ast.ImportFrom):
-            names |= {alias.asname or alias.name.partition(".")[0] for alias in node.names}
-    return names

@@ -37,6 +37,9 @@ class Member:
         self.outcome: Any = None  # bytes of the result, or a Failure
         self.ended: str | None = None  # how the process ended, if it did
         self.has_finished = False
+        self.has_group = False  # or needs none: between calls it now has nothing more to do
+        self._number = 0
+        self.num_threads = 0  # left running by the last call
         self.bound: tuple[str, ...] | None = None  # after a rebuild: variables that use old groups
         self.site: str | None = None
         self.control, control = socket.socketpair()
@@ -50,7 +53,10 @@ class Member:
             rank, settings["world_size"], settings["backend"]
         )
         theirs = [control.fileno(), events, output]
-        wire.send(supervisor, ("fork", rank, settings | {"environ": environ}), theirs)
+        try:
+            wire.send(supervisor, ("fork", rank, settings | {"environ": environ}), theirs)
+        except (BrokenPipeError, ConnectionResetError):
+            self.ended = "was never started: its parent process was killed"
         control.close()
         os.close(events)
         os.close(output)
@@ -58,10 +64,11 @@ class Member:
     def call(self, payload: bytes, fresh: bool) -> None:
         """Send one call; a rank that is gone shows when its end is reported."""
         self.state, self._is_fresh = State.RUNNING, fresh
-        self._tell("call", payload, fresh)
+        self._tell("call", self._number, payload, fresh)
 
     def clear(self) -> None:
-        """Forget the last call."""
+        """Forget the last call; should it still answer, that counts for nothing."""
+        self._number += 1
         self.state, self.outcome, self.has_finished, self.site = State.IDLE, None, False, None
 
     def rebuild(self, store_path: str, world_size: int) -> None:
@@ -109,6 +116,12 @@ class Member:
         return self.ended is not None and self._is_open
 
     @property
+    def is_done(self) -> bool:
+        """Whether the rank will issue nothing more in this call."""
+        is_idle = self.state is State.IDLE and self.has_group and self.num_threads == 0
+        return self.has_finished or is_idle
+
+    @property
     def _is_open(self) -> bool:
         waits_for_threads = self._is_fresh and self.state is State.RETURNED
         return self.state is State.RUNNING or (waits_for_threads and not self.has_finished)
@@ -137,17 +150,26 @@ class Member:
 
     def _take(self, message: tuple) -> None:
         kind, *rest = message
+        if kind == "rebuilt":
+            (self.bound,) = rest
+            self.has_group = False
+            return
+        if kind == "formed":
+            self.has_group = True
+            return
+        number, *rest = rest
+        if number != self._number:
+            return
         if kind == "finished":
             self.has_finished = True
-        elif kind == "rebuilt":
-            (self.bound,) = rest
         elif kind == "result":
             self.state = State.RETURNED
-            self.outcome, num_threads = rest
-            self.has_finished = num_threads == 0 and not self._is_fresh
+            self.outcome, self.num_threads = rest
+            self.has_finished = self.num_threads == 0 and not self._is_fresh
         else:
             assert kind == "error", kind
-            self.state, self.outcome = State.FAILED, Failure(*rest[0])
+            fields, self.num_threads = rest
+            self.state, self.outcome = State.FAILED, Failure(*fields)
 
 
 def read_available(fd: int) -> bytes:

@@ -26,7 +26,7 @@ import numpy
 import torch
 import torch.distributed as dist
 
-from sandbox import backend, failure, observe, source, wire
+from sandbox import backend, failure, namespace, observe, source, wire
 
 MAX_RESULT_BYTES = 256 << 20
 GROUP_TIMEOUT = timedelta(
@@ -108,9 +108,8 @@ class Rank:
 
     def serve(self) -> None:
         """Run calls one after the other until the owner is gone (EOFError)."""
+        self._form_group()
         while True:
-            if self.settings["init_process_group"] and not dist.is_initialized():
-                self._init_process_group()
             kind, *rest = wire.receive(self.control)[0]
             if kind == "call":
                 self._call(*rest)
@@ -119,7 +118,7 @@ class Rank:
             else:
                 raise AssertionError(kind)
 
-    def _call(self, payload: bytes, fresh: bool) -> None:
+    def _call(self, number: int, payload: bytes, fresh: bool) -> None:
         """Run one call and report it: ("result", bytes) or ("error", ...), then ("finished",)."""
         try:
             signal.signal(signal.SIGINT, signal.default_int_handler)
@@ -134,18 +133,25 @@ class Rank:
         with contextlib.suppress(ValueError):  # the learner closed it
             sys.stdout.flush()
             sys.stderr.flush()
-        wire.send(self.control, (*answer, count_threads()))
+        wire.send(self.control, (answer[0], number, *answer[1:], count_threads()))
         if fresh:
             end_like_a_process()
-            wire.send(self.control, ("finished",))
+            wire.send(self.control, ("finished", number))
 
     def _rebuild(self, store_path: str, world_size: int) -> None:
         """Leave all groups; say which variables are bound to them."""
-        bound = bound_to_groups(sys.modules["__main__"].__dict__)
+        bound = bound_to_groups(namespace.variables())
         self.settings["world_size"] = world_size
         os.environ["WORLD_SIZE"] = os.environ["LOCAL_WORLD_SIZE"] = str(world_size)
         observe.rebuild(store_path, world_size)
         wire.send(self.control, ("rebuilt", bound))
+        self._form_group()
+
+    def _form_group(self) -> None:
+        """Make the default group, unless it is the function's to make; the owner is told."""
+        if self.settings["init_process_group"]:
+            self._init_process_group()
+        wire.send(self.control, ("formed",))
 
     def _init_process_group(self) -> None:
         name = self.settings["backend"]
@@ -172,7 +178,7 @@ class Rank:
         observe.silence()
 
 
-def bound_to_groups(namespace: dict[str, Any]) -> tuple[str, ...]:
+def bound_to_groups(variables: dict[str, Any]) -> tuple[str, ...]:
     """Return the names of variables that hold process groups, meshes, or sharded parameters."""
     from torch.distributed.tensor import DTensor
 
@@ -186,13 +192,12 @@ def bound_to_groups(namespace: dict[str, Any]) -> tuple[str, ...]:
             return wrapped or any(map(is_bound, value.parameters()))
         return False
 
-    return tuple(name for name, value in namespace.items() if is_bound(value))
+    return tuple(name for name, value in variables.items() if is_bound(value))
 
 
 def count_threads() -> int:
-    """Return how many threads of the learner's are alive beside the main one."""
-    main = threading.main_thread()
-    return sum(thread is not main and not thread.daemon for thread in threading.enumerate())
+    """Return how many Python threads there are beside this one, however they were started."""
+    return len(sys._current_frames()) - 1
 
 
 def end_like_a_process() -> None:
@@ -208,15 +213,12 @@ class _CallUnpickler(pickle.Unpickler):
     """Gives functions of the notebook this rank's namespace, so that their globals persist."""
 
     def find_class(self, module: str, name: str) -> Any:
+        ours = {
+            "_make_function": namespace.make_function,
+            "_function_setstate": namespace.set_function_state,
+        }
         found = super().find_class(module, name)
-        return make_function if name == "_make_function" else found
-
-
-def make_function(code: Any, base_globals: dict, name: str, defaults: Any, closure: Any) -> Any:
-    """Build a function that cloudpickle sent by value."""
-    if base_globals.get("__name__") == "__main__":
-        base_globals = sys.modules["__main__"].__dict__
-    return types.FunctionType(code, base_globals, name, defaults, closure)
+        return ours.get(name, found) if module == "cloudpickle.cloudpickle" else found
 
 
 def load_call(payload: bytes) -> tuple[Callable, tuple, dict]:
@@ -241,7 +243,8 @@ def dump_result(value: Any) -> bytes:
     except OverflowError:
         raise ValueError(
             f"the return value takes more than {MAX_RESULT_BYTES >> 20} MiB, the most that can be "
-            "sent back. Hint: return a summary of it, or save it to a file."
+            "sent back. Hint: return a summary of it, or save it to a file; of a slice of a tensor "
+            "return a .clone(), or its whole storage travels."
         ) from None
     except Exception as error:
         raise ValueError(

@@ -17,6 +17,7 @@ class Run:
     ledger: Ledger
     output: list[str]
     duration_s: float
+    waited_s: float = 0.0  # before the ranks could start: the warm process was importing
 
     def __repr__(self) -> str:
         ranks = "1 rank" if self.world_size == 1 else f"{self.world_size} ranks"

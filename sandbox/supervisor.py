@@ -17,7 +17,8 @@ def supervise(sock: socket.socket) -> NoReturn:
     """Serve one world until its owner closes `sock`, then end every process below and exit.
 
     Runs in a fresh fork of the warm process. Messages: ("fork", rank, settings) with the rank's
-    descriptors, ("signal", rank, number). Answers: ("forked", rank, pid), ("exit", rank, how).
+    descriptors, ("signal", rank, number). Answers: ("supervisor", None, pid) at the start,
+    ("forked", rank, pid), ("exit", rank, how).
     """
     process.adopt_orphans()
     supervisor = Supervisor(sock)
@@ -45,6 +46,7 @@ class Supervisor:
 
     def serve(self) -> None:
         """Obey and report until the owner closes the socket, or our parent ends (EOFError)."""
+        wire.send(self.sock, ("supervisor", None, os.getpid()))
         while True:
             readable, _, _ = select.select([self.sock, self.signals], [], [])
             if self.signals in readable:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import concurrent.futures.thread
+import gc
 import sys
 import threading
 from types import CodeType, FrameType
@@ -29,13 +30,24 @@ class Siblings:
         if threading.active_count() == 1 and me == threading.main_thread().ident:
             return ()
         others = [thread for thread in threading.enumerate() if thread.ident != me]
-        frames = sys._current_frames()
+        frames = _current_frames()
         stacks = {t.ident: frames[t.ident] for t in others if t.ident in frames}
         idle = {ident for ident, frame in stacks.items() if _is_idle_worker(frame)}
         known, self._idle = self._idle & idle, idle
         return tuple(
             sorted(i for i, frame in stacks.items() if i not in known and not _is_passive(frame))
         )
+
+
+def _current_frames() -> dict[int, FrameType]:
+    """Return each thread's frame. A garbage collection on the way could deadlock (gh-106883)."""
+    was_enabled = gc.isenabled()
+    gc.disable()
+    try:
+        return sys._current_frames()
+    finally:
+        if was_enabled:
+            gc.enable()
 
 
 def _is_idle_worker(frame: FrameType) -> bool:

@@ -12,6 +12,7 @@ import subprocess
 import sys
 import tempfile
 import threading
+import time
 from collections.abc import Callable, Collection
 from dataclasses import dataclass
 
@@ -41,29 +42,42 @@ class Warm:
         """Wait until the first imports are done, with a progress bar where that takes a while."""
         if self.is_ready:
             return
-        with progress.waiting(
-            "Warming up: importing torch, once per notebook", expected_s=4.0
-        ) as tick:
-            waited_s = 0.0
-            while not select.select([self.sock], [], [], 0.1)[0]:
-                waited_s += 0.1
-                tick()
-                if waited_s > READY_TIMEOUT_S:
-                    self.end()
-                    raise LaunchError(f"the warm process was not ready after {READY_TIMEOUT_S} s.")
+        self._wait_for(self.sock, "Warming up: importing torch, once per notebook", expected_s=4.0)
         try:
             wire.receive(self.sock)
         except EOFError:
             raise LaunchError(f"the warm process ended at its start.\n{self.log()}") from None
         self.is_ready = True
 
-    def fork_supervisor(self, needs: Collection[str]) -> socket.socket:
-        """Return the socket of a new world's supervisor, once the modules `needs` are imported."""
+    def fork_supervisor(self, needs: Collection[str]) -> tuple[socket.socket, psutil.Process]:
+        """Return a new world's supervisor and its socket, once the modules `needs` are imported."""
         ours, theirs = socket.socketpair()
-        with theirs, _lock:
-            self._wait_ready()
-            wire.send(self.sock, ("fork", tuple(needs)), [theirs.fileno()])
-        return ours
+        try:
+            with theirs, _lock:
+                self._wait_ready()
+                wire.send(self.sock, ("fork", tuple(needs)), [theirs.fileno()])
+            self._wait_for(ours, "Warming up: importing Ray and DeepSpeed", expected_s=5.0)
+            _, _, pid = wire.receive(ours)[0]
+            return ours, psutil.Process(pid)
+        except (EOFError, BrokenPipeError, psutil.NoSuchProcess):
+            ours.close()
+            raise LaunchError(f"the warm process could not fork ranks.\n{self.log()}") from None
+        except BaseException:
+            ours.close()  # a supervisor that comes later finds it closed, and ends
+            raise
+
+    def _wait_for(self, sock: socket.socket, text: str, expected_s: float) -> None:
+        """Wait until `sock` has something to read, with a bar where that takes a while."""
+        end_s = time.monotonic() + READY_TIMEOUT_S
+        with progress.waiting(text, expected_s) as tick:
+            while not select.select([sock], [], [], 0.1)[0]:
+                tick()
+                if time.monotonic() > end_s:
+                    self.end()
+                    raise LaunchError(
+                        f"the warm process did not answer for {READY_TIMEOUT_S:g} s and was ended. "
+                        "Hint: run the cell again; a new one starts."
+                    )
 
     def log(self) -> str:
         """Return the last lines that the warm process printed: why an import or a fork failed."""

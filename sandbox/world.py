@@ -8,6 +8,7 @@ import shutil
 import signal
 import sys
 import tempfile
+import threading
 import time
 from collections.abc import Callable, Collection
 from types import TracebackType
@@ -50,6 +51,7 @@ class World:
         if note:
             show(f"{note}\n")
         self._init_process_group = init_process_group
+        self._lock = threading.Lock()
         self._crew: Crew | None = None
         self._monitor = Monitor(world_size)
         self._output = Output(world_size, show)
@@ -112,6 +114,25 @@ class World:
 
         `needs` are modules that the warm process must have imported before ranks are forked.
         """
+        if not self._lock.acquire(blocking=False):
+            raise LaunchError(
+                "this World is running another call. Hint: give each thread a World of its own."
+            )
+        try:
+            return self._call(payload, timeout_s, needs, ranks, is_last)
+        finally:
+            self._lock.release()
+
+    def _call(
+        self,
+        payload: bytes,
+        timeout_s: float,
+        needs: Collection[str],
+        ranks: Collection[int] | None,
+        is_last: bool,
+    ) -> Run:
+        waiting_s = time.monotonic()
+        self._check_ranks()
         crew = self._crew or self._start(needs)
         start_s = time.monotonic()
         self._monitor.begin_call(start_s)
@@ -128,9 +149,9 @@ class World:
         except KeyboardInterrupt:
             notes = [] if is_last else self._recover(crew, call)
             raise RanksInterrupted("\n".join(["the ranks were stopped", *notes])) from None
-        run = self._report(crew, time.monotonic() - start_s)
         if trouble is None:
-            return run
+            return self._report(crew, start_s, start_s - waiting_s, load_result)
+        run = self._report(crew, start_s, start_s - waiting_s, load_if_possible)
         notes = [] if is_last else self._recover(crew, call)
         message = "\n".join([trouble.message, *notes])
         raise trouble.error(message, **trouble.known, run=run)
@@ -140,14 +161,32 @@ class World:
     def _start(self, needs: Collection[str]) -> Crew:
         allow_files(self.world_size)
         warm_process = warm.get(self.backend)
-        supervisor = warm_process.fork_supervisor(needs)
-        self._crew = Crew(supervisor, self._take_output)
-        self._directory = tempfile.mkdtemp(prefix="world-", dir=warm_process.directory)
-        self._store_path = self._new_store()
-        self._monitor = Monitor(self.world_size)
-        for rank in range(self.world_size):
-            self._crew.fork(rank, self._settings())
+        supervisor, supervising_process = warm_process.fork_supervisor(needs)
+        self._crew = Crew(supervisor, supervising_process, self._take_output)
+        try:
+            self._directory = tempfile.mkdtemp(prefix="world-", dir=warm_process.directory)
+            self._store_path = self._new_store()
+            self._monitor = Monitor(self.world_size)
+            for rank in range(self.world_size):
+                self._crew.fork(rank, self._settings())
+        except BaseException:
+            self.close()
+            raise
         return self._crew
+
+    def _check_ranks(self) -> None:
+        """Replace what has died between calls, and say so."""
+        crew = self._crew
+        if crew is None:
+            return
+        crew.refresh()
+        lost = [member.rank for member in crew.members if member.ended is not None]
+        if crew.is_lost:
+            self.close()
+        elif lost:
+            self._renew(crew)
+        if lost:
+            show(f"Ended since the last call, started anew without variables: {name_ranks(lost)}\n")
 
     def _settings(self) -> dict[str, Any]:
         return {
@@ -155,8 +194,8 @@ class World:
             "backend": self.backend,
             "store_path": self._store_path,
             "init_process_group": self._init_process_group,
-            "cwd": os.getcwd(),
-            "sys_path": list(sys.path),
+            "cwd": current_folder(),
+            "sys_path": [str(path) for path in sys.path],
             "environ": dict(os.environ),
         }
 
@@ -211,13 +250,16 @@ class World:
         names = ", ".join(bound)
         return [f"New process groups were made; build again what uses the old: {names}."]
 
-    def _report(self, crew: Crew, duration_s: float) -> Run:
+    def _report(
+        self, crew: Crew, start_s: float, waited_s: float, load: Callable[[Member], Any]
+    ) -> Run:
         return Run(
             world_size=self.world_size,
-            results=[load_result(member) for member in crew.members],
+            results=[load(member) for member in crew.members],
             ledger=self._monitor.ledger(),
             output=self._output.texts(),
-            duration_s=duration_s,
+            duration_s=time.monotonic() - start_s,
+            waited_s=waited_s,
         )
 
 
@@ -232,3 +274,21 @@ def load_result(member: Member) -> Any:
             f"the return value of rank {member.rank} cannot be loaded here: {error}. "
             "Hint: return plain tensors and numbers."
         ) from error
+
+
+def load_if_possible(member: Member) -> Any:
+    """Unpickle what a rank returned; None where it did not, or it cannot be loaded here."""
+    try:
+        return load_result(member)
+    except LaunchError:
+        return None
+
+
+def current_folder() -> str:
+    """Return the folder in which the ranks shall work: the caller's."""
+    try:
+        return os.getcwd()
+    except FileNotFoundError:
+        raise LaunchError(
+            "the current folder no longer exists. Hint: os.chdir to one that does."
+        ) from None

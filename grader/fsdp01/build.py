@@ -30,7 +30,7 @@ class Observation:
 
     returned: str
     optimizer_kind: str = ""
-    options: dict[str, Any] = field(default_factory=dict)
+    options: list[dict[str, Any]] = field(default_factory=list)  # of each param group
     num_parameters: int = 0
     num_held_by_optimizer: int = 0  # how many of the model's parameters the optimizer has
     moment_bytes: int = 0
@@ -69,11 +69,13 @@ def observe(build: Build, case: Case, lr: float) -> Observation:
         for key, value in state.items()
         if isinstance(value, torch.Tensor) and value.ndim > 0
     )
-    options = optimizer.param_groups[0]
     return Observation(
         returned="pair",
         optimizer_kind=type(optimizer).__name__,
-        options={key: options.get(key) for key in ("lr", *EXPECTED_DEFAULTS)},
+        options=[
+            {key: group.get(key) for key in ("lr", *EXPECTED_DEFAULTS)}
+            for group in optimizer.param_groups
+        ],
         num_parameters=len(list(model.parameters())),
         num_held_by_optimizer=sum(id(weight) in held_ids for weight in model.parameters()),
         moment_bytes=sum(moment.storage_bytes for moment in moments.values()),
@@ -110,11 +112,13 @@ def _judge_pair(observation: Observation, lr: float) -> Failure | None:
             came=f"it holds {observation.num_held_by_optimizer} of them",
         )
     expected_options = {"lr": lr, **EXPECTED_DEFAULTS}
-    if observation.optimizer_kind != "AdamW" or observation.options != expected_options:
+    wrong = [options for options in observation.options if options != expected_options]
+    if observation.optimizer_kind != "AdamW" or wrong:
+        options = (wrong or observation.options)[0]
         return Failure(
             mistake=Mistake.WRONG_OPTIMIZER,
             expected=f"AdamW with {_text(expected_options)}",
-            came=f"{observation.optimizer_kind} with {_text(observation.options)}",
+            came=f"{observation.optimizer_kind} with {_text(options)}",
         )
     return None
 

@@ -73,10 +73,12 @@ def new_mesh() -> DeviceMesh:
     return init_device_mesh(sandbox.device().type, (dist.get_world_size(),))
 
 
-def new_sharded(case: Case, seed: int = 0) -> tuple[nn.Module, torch.optim.AdamW]:
+def new_sharded(
+    case: Case, seed: int = 0, lr: float = LEARNING_RATE
+) -> tuple[nn.Module, torch.optim.AdamW]:
     """Return a sharded model and its optimizer, for checks of what comes after sharding."""
     model, mesh = case.new_model(seed), new_mesh()
     for block in model.blocks:
         fully_shard(block, mesh=mesh)
     fully_shard(model, mesh=mesh)
-    return model, torch.optim.AdamW(model.parameters(), lr=LEARNING_RATE)
+    return model, torch.optim.AdamW(model.parameters(), lr=lr)

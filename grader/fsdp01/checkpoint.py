@@ -10,7 +10,7 @@ import torch.distributed as dist
 from torch import Tensor, nn
 
 import sandbox
-from grader import explain, phases
+from grader import explain, phases, storage
 from grader.check import Check
 from grader.fsdp01.cases import FROZEN, LEARNING_RATE, SHALLOW, TIED, Case, new_sharded
 from grader.fsdp01.truth import StepTruth, train
@@ -27,6 +27,7 @@ Load = Callable[[str, nn.Module, torch.optim.Optimizer], int]
 
 NUM_SAVED_STEPS = 2
 BATCH_SIZE = 12
+OTHER_LEARNING_RATE = 3e-2  # of the optimizer to load into: the saved one must replace it
 # Saved by this case, then loaded by as many ranks, then by another number of them.
 CASES = (
     (Case(world_size=2, model=TIED, data_seed=1), 3),
@@ -41,6 +42,7 @@ class Observation:
     next_epoch: object
     loaded: dict[str, Shard]
     stepped: dict[str, Shard]
+    lr: float
 
 
 def check_checkpoint(save_checkpoint: Save, load_checkpoint: Load) -> None:
@@ -74,15 +76,16 @@ def observe_save(save: Save, directory: str, case: Case, next_epoch: int) -> Non
 
 
 def observe_load(load: Load, directory: str, case: Case) -> Observation:
-    """Load into a model of other weights and a fresh optimizer; then take the next step."""
-    model, optimizer = new_sharded(case, seed=99)
+    """Load into other weights and a fresh optimizer of another lr; then take the next step."""
+    model, optimizer = new_sharded(case, seed=99, lr=OTHER_LEARNING_RATE)
     next_epoch = load(directory, model, optimizer)
     loaded = shards_of(model.named_parameters())
+    lr = float(optimizer.param_groups[0]["lr"])
     _take_step(model, optimizer, case, NUM_SAVED_STEPS)
     if isinstance(next_epoch, Tensor):
         next_epoch = next_epoch.item()
-    known = next_epoch if type(next_epoch) in (int, float) else type(next_epoch).__name__
-    return Observation(known, loaded, shards_of(model.named_parameters()))
+    stepped = shards_of(model.named_parameters())
+    return Observation(storage.plain(next_epoch), loaded, stepped, lr)
 
 
 def _take_step(model: nn.Module, optimizer: torch.optim.Optimizer, case: Case, step: int) -> None:
@@ -117,6 +120,14 @@ def judge(
     loaded = [observation.loaded for observation in seen]
     if difference := find_difference(loaded, saved.weights):
         return difference.as_failure(Mistake.WEIGHTS_NOT_RESTORED, "weight")
+    for rank, observation in enumerate(seen):
+        if observation.lr != LEARNING_RATE:
+            return Failure(
+                mistake=Mistake.OPTIM_NOT_RESTORED,
+                expected=f"lr {LEARNING_RATE}, as saved",
+                came=f"lr {observation.lr}, as before loading",
+                where=f"rank {rank}",
+            )
     after = [observation.stepped for observation in seen]
     if difference := find_difference(after, stepped.weights):
         return difference.as_failure(Mistake.OPTIM_NOT_RESTORED, "after the next step, weight")

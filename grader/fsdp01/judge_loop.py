@@ -155,11 +155,13 @@ def _judge_step(
     restored moments of the optimizer.
     """
     ranks = [steps[len(truths) - 1] for steps in epoch.steps]
+    failure = judge_arrived([[rank.arrived] for rank in ranks], truths, max_norm)
+    if failure is not None and failure.mistake is Mistake.NO_GRADIENT:
+        return failure  # first: without a backward FSDP2 leaves the root's parameters plain
     plain = [name for name, shard in ranks[0].weights.items() if shard.placements is None]
     if plain:
         came = f"'{plain[0]}' is a plain tensor"
         return Failure(mistake=Mistake.NOT_WRAPPED, expected="sharded parameters", came=came)
-    failure = judge_arrived([[rank.arrived] for rank in ranks], truths, max_norm)
     if failure is not None:
         is_unnamed = failure.mistake is Mistake.WRONG_GRADIENT
         return _rename(failure, Mistake.WEIGHTS_NOT_RESTORED, is_resuming and is_unnamed)

@@ -93,6 +93,14 @@ def judge_arrived(
                 came=f"{len(steps)}",
                 where=f"rank {rank}",
             )
+    came = [shard.local for steps in arrived for shard in steps[0].values()]
+    if not any(gradient.any() for gradient in came):
+        return Failure(
+            mistake=Mistake.NO_GRADIENT,
+            expected=f"gradients of {len(truths[-1].gradients)} parameters at optimizer.step()",
+            came="all of them zero" if came else "none",
+            where="every rank",
+        )
     return judge_gradients([steps[0] for steps in arrived], truths, max_norm)
 
 

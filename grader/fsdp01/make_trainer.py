@@ -1,5 +1,6 @@
 """Step 8: a TorchTrainer with the right settings, whose own loop trains on warm ranks."""
 
+import os
 import tempfile
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -63,14 +64,14 @@ def _settings_of(trainer: object) -> Settings:
         num_workers=scaling.num_workers,
         use_gpu=bool(scaling.use_gpu),
         backend=backend.backend if isinstance(backend, TorchConfig) else type(backend).__name__,
-        storage_path=str(made.run_config.storage_path),
+        storage_path=os.path.normpath(str(made.run_config.storage_path)),
     )
 
 
 def judge_settings(seen: Sequence[Settings], path: str) -> Failure | None:
     """Judge the settings of each trainer."""
     for num_workers, settings in zip(NUM_WORKERS, seen, strict=True):
-        expected = Settings("TorchTrainer", num_workers, False, "gloo", path)
+        expected = Settings("TorchTrainer", num_workers, False, "gloo", os.path.normpath(path))
         for name, mistake in MISTAKE_OF_SETTING.items():
             wanted, came = getattr(expected, name), getattr(settings, name)
             if wanted != came:

@@ -3,7 +3,7 @@
 import contextlib
 import operator
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
 from grader import verdict
 from grader.check import Check
@@ -15,6 +15,7 @@ from sandbox.shard_picture import ShardPicture
 NUM_ROWS = (12, 5, 13, 6, 9, 1, 3)
 WORLD_SIZES = (1, 2, 3, 4, 5)
 CASES = [(num_rows, world_size) for num_rows in NUM_ROWS for world_size in WORLD_SIZES]
+MAX_ROW = 10**12
 
 Rows = Callable[[int, int, int], tuple[int, int]]
 Answer = tuple[int, int] | str  # (first, stop), or what came instead
@@ -38,7 +39,10 @@ def observe_rows(rows_of_rank: Rows) -> list[list[Answer]]:
 def _as_rows(answer: object) -> Answer:
     if isinstance(answer, tuple | list) and len(answer) == 2:
         with contextlib.suppress(TypeError):  # no integers: shown as they are
-            return operator.index(answer[0]), operator.index(answer[1])
+            first, stop = operator.index(answer[0]), operator.index(answer[1])
+            if max(abs(first), abs(stop)) <= MAX_ROW:
+                return first, stop
+            return f"numbers beyond {MAX_ROW}"
     return repr(answer)[:80]
 
 
@@ -65,18 +69,24 @@ def _judge_case(
                 where=f"rank {rank}, {where}",
             )
     came = [answer for answer in rows if isinstance(answer, tuple)]
-    held = [list(range(*pair)) for pair in came]
-    if held == [list(range(*pair)) for pair in expected]:
+    if [_or_none(pair) for pair in came] == [_or_none(pair) for pair in expected]:
         return None
+    # Rows that do not exist count once per side, however many an answer names.
+    held = [range(max(first, -1), min(stop, num_rows + 1)) for first, stop in came]
     mistake = _name_mistake(num_rows, held)
     return Failure(mistake=mistake, expected=_text(expected), came=_text(came), where=where)
+
+
+def _or_none(pair: tuple[int, int]) -> tuple[int, int] | None:
+    """Return the rows as (first, stop); None where there are none, in whatever way written."""
+    return pair if pair[0] < pair[1] else None
 
 
 def _text(pairs: list[tuple[int, int]]) -> str:
     return ", ".join(f"rank {rank}: {first}:{stop}" for rank, (first, stop) in enumerate(pairs))
 
 
-def _name_mistake(num_rows: int, held: list[list[int]]) -> Mistake:
+def _name_mistake(num_rows: int, held: Sequence[range]) -> Mistake:
     holders = Counter(row for rows in held for row in rows)
     if any(count > 1 for count in holders.values()):
         return Mistake.ROWS_TWICE

@@ -1,11 +1,16 @@
 """Step 4: every rank its own slice of the data, the slices together the epoch exactly once."""
 
+import builtins
+import itertools
+import sys
 from collections import Counter
 from collections.abc import Callable, Sequence
+from typing import Any
 
 from grader.check import Check
 from grader.mistakes import Mistake
 from grader.verdict import Failure
+from sandbox.source import is_learners
 
 SampleIds = Callable[[int, int, int, int, int], Sequence[int]]
 Slices = list[list[int]]  # one list of sample ids per rank
@@ -14,6 +19,7 @@ NUM_EPOCHS = 3
 CASES = ((12, 1), (24, 2), (36, 3), (48, 4))  # (num_samples, world_size)
 SEEDS = (0, 5)
 MAX_SHOWN = 6
+MIN_TO_JUDGE_ORDER = 12
 
 
 def check_sample_ids(sample_ids: SampleIds) -> None:
@@ -21,7 +27,8 @@ def check_sample_ids(sample_ids: SampleIds) -> None:
     proof = "each epoch exactly once, in equal slices, reshuffled, on 1, 2, 3 and 4 ranks"
     with Check("sample_ids", proof, sample_ids) as check:
         first, second = (
-            check.launch(observe, sample_ids, world_size=1).results[0] for _ in range(2)
+            check.launch(launched, sample_ids, world_size=1).results[0]
+            for launched in (observe, observe_elsewhere)
         )
         check.judge(judge_all(first, second))
 
@@ -33,6 +40,22 @@ def observe(sample_ids: SampleIds) -> list[list[Slices] | str]:
         for num_samples, world_size in CASES
         for seed in SEEDS
     ]
+
+
+def observe_elsewhere(sample_ids: SampleIds) -> list[list[Slices] | str]:
+    """Observe as in another Python, where `hash` of a text is another number."""
+    true_hash = builtins.hash
+
+    def other_hash(value: object) -> int:
+        caller = sys._getframe(1).f_code.co_filename
+        is_text = isinstance(value, str | bytes | tuple)
+        return true_hash((value, "elsewhere") if is_text and is_learners(caller) else value)
+
+    builtins.hash = other_hash
+    try:
+        return observe(sample_ids)
+    finally:
+        builtins.hash = true_hash
 
 
 def _slices_of_epochs(
@@ -63,6 +86,21 @@ def judge_all(first: list[list[Slices] | str], second: list[list[Slices] | str])
         failure = judge_slices(epochs, num_samples)
         if failure is not None:
             return failure
+    return _judge_seeds(first)
+
+
+def _judge_seeds(answers: Sequence[Any]) -> Failure | None:
+    """Judge that the two seeds of each case give other slices, epoch by epoch."""
+    for case, (num_samples, _) in enumerate(CASES):
+        one, other = answers[len(SEEDS) * case : len(SEEDS) * (case + 1)]
+        for epoch, (slices, others) in enumerate(zip(one, other, strict=True)):
+            if slices == others:
+                return Failure(
+                    mistake=Mistake.SEED_IGNORED,
+                    expected=f"another order for seed {SEEDS[1]} than for seed {SEEDS[0]}",
+                    came=f"{_shorten(slices[0])} for both",
+                    where=f"epoch {epoch}, {num_samples} samples, rank 0",
+                )
     return None
 
 
@@ -75,22 +113,48 @@ def judge_slices(epochs: Sequence[Slices], num_samples: int) -> Failure | None:
             return Failure(
                 mistake=failure.mistake, expected=failure.expected, came=failure.came, where=where
             )
-    for rank, own in enumerate(zip(*epochs, strict=True)):
-        if _is_repeated(own, num_ranks=len(epochs[0])):
+    return _judge_reshuffled(epochs) or _judge_order(epochs)
+
+
+def _judge_reshuffled(epochs: Sequence[Slices]) -> Failure | None:
+    """Judge that no rank sees the same samples in two epochs (alone: in the same order)."""
+    num_ranks = len(epochs[0])
+    for first, second in itertools.combinations(range(len(epochs)), 2):
+        for rank in range(num_ranks):
+            one, other = epochs[first][rank], epochs[second][rank]
+            if one == other or (num_ranks > 1 and set(one) == set(other)):
+                return Failure(
+                    mistake=Mistake.NO_SET_EPOCH,
+                    expected="other samples for a rank in another epoch",
+                    came=f"{_shorten(one)} in epoch {first}, {_shorten(other)} in epoch {second}",
+                    where=f"rank {rank} of {num_ranks}",
+                )
+    return None
+
+
+def _judge_order(epochs: Sequence[Slices]) -> Failure | None:
+    """Judge the order where one rank has it all: not counted off, no rotation of another epoch's.
+
+    A shuffle of 12 does either once in a million times.
+    """
+    if len(epochs[0]) > 1 or len(epochs[0][0]) < MIN_TO_JUDGE_ORDER:
+        return None
+    orders = [slices[0] for slices in epochs]
+    for epoch, order in enumerate(orders):
+        steps = {(b - a) % len(order) for a, b in itertools.pairwise(order)}
+        if len(steps) == 1 or any(_is_rotation(order, other) for other in orders[:epoch]):
             return Failure(
-                mistake=Mistake.NO_SET_EPOCH,
-                expected="other samples for a rank in another epoch",
-                came=f"{_shorten(own[0])} in epoch 0, {_shorten(own[1])} in epoch 1",
-                where=f"rank {rank} of {len(epochs[0])}",
+                mistake=Mistake.NOT_SHUFFLED,
+                expected="a shuffled order, another one in each epoch",
+                came="; ".join(f"epoch {i}: {_shorten(own)}" for i, own in enumerate(orders)),
+                where="1 rank",
             )
     return None
 
 
-def _is_repeated(slices: Sequence[list[int]], num_ranks: int) -> bool:
-    """Whether one rank sees the same samples in every epoch (alone: in the same order)."""
-    if num_ranks == 1:
-        return all(entry == slices[0] for entry in slices)
-    return all(set(entry) == set(slices[0]) for entry in slices)
+def _is_rotation(order: list[int], other: list[int]) -> bool:
+    start = other.index(order[0])
+    return order == other[start:] + other[:start]
 
 
 def judge_epoch(slices: Slices, num_samples: int) -> Failure | None:

@@ -11,6 +11,7 @@ import sandbox
 from grader.check import Check
 from grader.fsdp01.cases import CASES, LEARNING_RATE, Case, new_sharded
 from grader.fsdp01.judge_step import StepSeen, judge_steps
+from grader.fsdp01.step_hook import record_gradients
 from grader.fsdp01.truth import CLIP_EPSILONS, train
 from grader.shards import Shard, shards_of
 from grader.verdict import Failure
@@ -45,11 +46,12 @@ def _observe_steps(
 ) -> list[StepSeen]:
     model, optimizer = new_sharded(case)
     arrived: list[dict[str, Shard]] = []
-    optimizer.register_step_pre_hook(
-        lambda *_: arrived.append(
-            shards_of((name, weight.grad) for name, weight in model.named_parameters())
-        )
-    )
+
+    def record() -> None:
+        gradients = ((name, weight.grad) for name, weight in model.named_parameters())
+        arrived.append(shards_of(gradients))
+
+    optimizer.register_step_pre_hook(lambda _, *call: record_gradients(record, *call))
     seen: list[StepSeen] = []
     for step in range(num_steps):
         arrived.clear()

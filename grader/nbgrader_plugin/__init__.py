@@ -5,11 +5,13 @@ exercises/nbgrader_config.py puts these in place. A notebook passes through them
     submission      is read, trusting only the text of its cells
     rebuild         becomes the master notebook with the student's answers in it
     robust_execute  runs, whatever it does to its kernel, in a workplace of its own
-    fresh_checks    has its checks imported anew before each graded cell
+    fresh_checks    has its checks, and the sandbox, imported anew before each graded cell
+    fresh_modules   keeps the warm process meanwhile, and the names that answers imported
     scoring         earns a graded cell's points if a check recorded that it passed
     feedback        is shown to the student without hidden tests
 
 What this cannot do, because answers and checks share one kernel process and one user: stop an
-answer that patches torch or Python itself, writes the record of passed checks, or reads and
+answer that patches torch or Python itself, replaces the warm process by a program of its own,
+changes the checks' functions inside a rank, writes the record of passed checks, or reads and
 changes the instructor's files by absolute path; and limit memory and disk. That takes isolation.
 """

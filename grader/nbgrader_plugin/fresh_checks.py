@@ -10,10 +10,18 @@ from grader.nbgrader_plugin.scoring import is_autograded
 
 Import = ast.Import | ast.ImportFrom
 MAGICS = re.compile(r"^[%!].*$", re.MULTILINE)
-FORGET = """
+# %%ranks keeps its worlds in sandbox.magic, which no check uses; it goes on with the old modules.
+KEPT = "sandbox.magic"
+CODE = """
 import sys
-for name in [name for name in sys.modules if name.partition(".")[0] in {packages}]:
-    del sys.modules[name]
+_old_warm = sys.modules.get("sandbox.warm")
+for _name in [name for name in sys.modules if name.partition(".")[0] in {packages}]:
+    if _name != {kept!r}:
+        del sys.modules[_name]
+{imports}
+from grader.nbgrader_plugin import fresh_modules as _fresh
+_fresh.rebind(sys.modules["__main__"].__dict__)
+_fresh.keep_warm(_old_warm)
 """
 
 
@@ -21,6 +29,7 @@ def fresh_import(cells: list[NotebookNode]) -> str:
     """Return code that imports again, from their files, the modules that graded cells call.
 
     Only imports in the notebook's own locked cells count; they are the course's, not the student's.
+    The sandbox is imported again too, for it runs the answers; the warm process is kept.
     """
     graded = "\n".join(cell.source for cell in cells if is_autograded(cell))
     mentioned = set(re.findall(r"\w+", graded))
@@ -31,8 +40,9 @@ def fresh_import(cells: list[NotebookNode]) -> str:
         for node in _imports(cell.source)
         if mentioned & {alias.asname or alias.name.partition(".")[0] for alias in node.names}
     ]
-    packages = sorted({"grader", *map(_package, imports)})
-    return FORGET.format(packages=packages) + "\n".join(map(ast.unparse, imports))
+    packages = sorted({"grader", "sandbox", *map(_package, imports)})
+    again = "\n".join(map(ast.unparse, imports))
+    return CODE.format(packages=packages, kept=KEPT, imports=again)
 
 
 def _is_setup(cell: NotebookNode) -> bool:

@@ -1,13 +1,15 @@
 """fsdp01's checks accept every right answer and name the mistake of every wrong one."""
 
+import os
 from pathlib import Path
 
 import answers
 import pytest
 
-from grader import fsdp01
+from grader import explain, fsdp01
 from grader.mistakes import Mistake
 from grader.verdict import CheckFailed, NotSolved
+from sandbox.errors import RankTimeoutError
 
 pytestmark = [pytest.mark.fsdp01, pytest.mark.timeout(60)]
 EXERCISE = "fsdp01"
@@ -95,6 +97,13 @@ def test_an_endless_loop_ends_with_the_budget(capfd, monkeypatch, tmp_path):
     assert "Hint" not in out
 
 
+@pytest.mark.parametrize("site", [None, f"{os.__file__}:3"])
+def test_a_timeout_outside_the_answer_does_not_blame_it(site):
+    failure = explain.failure_of(RankTimeoutError("rank 0 still ran", rank=0, site=site))
+    assert failure.mistake is Mistake.NOT_REACHED
+    assert "loop" not in failure.mistake.next_step
+
+
 def test_the_same_answer_gets_the_same_text(capfd):
     path = next(p for p in answers.overlays("mutants", EXERCISE) if p.stem == "gradients_summed")
     texts = []
@@ -122,4 +131,5 @@ def test_every_code_that_fsdp01_can_name_has_a_mutant():
     caught = {
         answers.solution(EXERCISE, path)["CODE"] for path in answers.overlays("mutants", EXERCISE)
     }
-    assert claimed - caught == {"TIMED_OUT"}  # which would take the whole budget of 20 s
+    # These would take the whole budget of 20 s.
+    assert claimed - caught == {"TIMED_OUT", "NOT_REACHED"}

@@ -168,6 +168,7 @@ def test_right_steps_pass(truths):
         ({"loss": float("nan")}, Mistake.WRONG_LOSS),
         ({"grad_norm": 0.5}, Mistake.WRONG_GRAD_NORM),
         ({"arrived": []}, Mistake.NO_STEP),
+        ({"arrived": [{}]}, Mistake.WRONG_GRADIENT),  # on one rank alone
         ({"weights": {}}, Mistake.WRONG_WEIGHTS),
         ({"returned": "NoneType"}, Mistake.WRONG_RESULT),
     ],
@@ -213,6 +214,15 @@ def test_an_empty_range_may_be_written_in_any_way():
     assert rows.judge_rows(answers) is None
     beyond = [[(a, b) if a < b else (99, 98) for a, b in entry] for entry in answers]
     assert rows.judge_rows(beyond) is None
+
+
+def test_huge_ranges_are_compared_without_counting_them():
+    answers = [[(0, 10**12)] * world_size for _, world_size in rows.CASES]
+    right = [[chunk_rows(n, rank, w) for rank in range(w)] for n, w in rows.CASES]
+    first_of_two = next(i for i, (_, world_size) in enumerate(rows.CASES) if world_size == 2)
+    right[first_of_two] = answers[first_of_two]
+    assert rows.judge_rows(right).mistake is Mistake.ROWS_TWICE
+    assert rows.judge_rows(answers).mistake is Mistake.WRONG_RESULT
 
 
 def test_padding_is_judged_case_by_case():

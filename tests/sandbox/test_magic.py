@@ -94,3 +94,19 @@ def test_an_error_names_the_cell_and_the_line_as_the_learner_sees_it(shell) -> N
 def test_magics_in_the_cell_are_understood(shell, capsys) -> None:
     run(shell, "%%ranks 1 --timeout 20\n2 + 2;\n3")
     assert capsys.readouterr().out.splitlines()[-1] == "rank 0: 3"
+
+
+def test_a_rank_that_is_not_called_is_known_never_to_come(shell) -> None:
+    run(shell, "%%ranks 2\nx = 1")
+    with pytest.raises(Exception, match="rank 1 never called barrier #1 of ranks 0, 1"):
+        run(shell, "%%ranks --only 0\ndist.barrier()")
+
+
+def test_a_ranks_variable_wins_over_one_of_the_notebook_that_a_function_names(
+    shell, capsys
+) -> None:
+    run(shell, "model = 'of the notebook'\ndef show_model():\n    return model")
+    run(shell, "%%ranks 2\nmodel = f'of rank {rank}'")
+    run(shell, "%%ranks\nshow_model(), model")
+    last = capsys.readouterr().out.splitlines()[-1]
+    assert last == "rank 1: ('of rank 1', 'of rank 1')"

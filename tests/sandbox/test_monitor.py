@@ -7,7 +7,7 @@ import random
 from collections import deque
 
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import HealthCheck, Phase, given, settings
 from hypothesis import strategies as st
 from simulated_ranks import ALL_REDUCE, Groups, Step, World
 
@@ -72,8 +72,11 @@ def deliver(world: World, rng: random.Random) -> list[tuple[set[int], Problem]]:
     return claims
 
 
-# A busy machine is no reason to fail.
-ANY_SPEED = {"deadline": None, "suppress_health_check": [HealthCheck.too_slow]}
+ANY_SPEED = {
+    "deadline": None,  # a busy machine is no reason to fail
+    "suppress_health_check": [HealthCheck.too_slow],
+    "phases": [Phase.explicit, Phase.reuse, Phase.generate],  # shrinking takes minutes
+}
 
 
 @settings(max_examples=150, **ANY_SPEED)

@@ -122,9 +122,9 @@ def test_a_rank_that_ignores_stop_is_killed_and_named() -> None:
         stops = num_stops
         while dist.get_rank() == 1:
             try:
-                if stops > 0:
-                    os.kill(owner, signal.SIGINT)
                 stops -= 1
+                if stops >= 0:
+                    os.kill(owner, signal.SIGINT)
                 time.sleep(60)
             except KeyboardInterrupt:
                 continue
@@ -226,3 +226,121 @@ def test_close_twice_and_run_again() -> None:
     assert world.run(sum_ranks).results == [1.0, 1.0]
     world.close()
     world.close()
+
+
+def test_a_ranks_own_variable_stays_when_the_notebook_has_one_of_that_name() -> None:
+    import __main__
+
+    def set_value() -> None:
+        global shared_name
+        shared_name = f"rank {dist.get_rank()}"
+
+    def get_value() -> str:
+        return shared_name
+
+    def as_of_the_notebook(function):
+        """Return the function with globals of __main__, as cells have them."""
+        return type(function)(function.__code__, __main__.__dict__, function.__name__)
+
+    __main__.shared_name, __main__.dist = "notebook", dist
+    try:
+        with sandbox.World(2) as world:
+            assert world.run(as_of_the_notebook(get_value)).results == ["notebook"] * 2
+            __main__.shared_name = "newer"
+            assert world.run(as_of_the_notebook(get_value)).results == ["newer"] * 2
+            world.run(as_of_the_notebook(set_value))
+            assert world.run(as_of_the_notebook(get_value)).results == ["rank 0", "rank 1"]
+    finally:
+        del __main__.shared_name, __main__.dist
+
+
+def test_a_late_answer_is_not_taken_for_the_next_calls() -> None:
+    class Unloadable:
+        def __reduce__(self):
+            return (int, ("not a number",))
+
+    def answer_late(release: str) -> object:
+        if dist.get_rank() == 0:
+            return Unloadable()
+        while not os.path.exists(release):
+            time.sleep(0.01)
+        return "old"
+
+    with sandbox.World(2, timeout_s=1.0) as world:
+        world.run(count_calls)
+        with pytest.raises(sandbox.RankTimeoutError):
+            world.run(answer_late, "/nonexistent")
+        assert world.run(lambda: "new", timeout_s=20).results == ["new", "new"]
+
+
+def test_a_start_that_fails_leaves_a_world_that_can_start(
+    tmp_path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    gone = tmp_path / "gone"
+    gone.mkdir()
+    monkeypatch.syspath_prepend(tmp_path)  # a Path, where strings are expected
+    with sandbox.World(2) as world, monkeypatch.context() as patch:
+        patch.chdir(gone)
+        gone.rmdir()
+        with pytest.raises(sandbox.LaunchError, match="current folder no longer exists"):
+            world.run(count_calls)
+        patch.undo()
+        monkeypatch.chdir(tmp_path)
+        assert world.run(count_calls).results == [1, 1]
+
+
+def test_a_second_thread_is_refused_while_a_call_runs() -> None:
+    errors: list[str] = []
+
+    class Watched(sandbox.World):
+        def _take_output(self, rank: int, data: bytes) -> None:
+            super()._take_output(rank, data)
+            try:
+                self.run(count_calls)
+            except sandbox.LaunchError as error:
+                errors.append(str(error))
+
+    with Watched(2) as world:
+        world.run(print, "running")
+        assert world.run(count_calls).results == [1, 1]
+    assert "is running another call" in errors[0]
+
+
+@pytest.mark.parametrize("victim", ["supervisor", "rank"])
+def test_what_was_killed_between_calls_is_started_anew_and_said(
+    victim: str, capsys: pytest.CaptureFixture
+) -> None:
+    with sandbox.World(2) as world:
+        world.run(count_calls)
+        rank = psutil.Process(world.run(os.getpid).results[1])
+        process = rank.parent() if victim == "supervisor" else rank
+        process.kill()
+        psutil.wait_procs([process], 20)
+        lost = "ranks 0, 1" if victim == "supervisor" else "rank 1"
+        assert world.run(count_calls).results == ([1, 1] if victim == "supervisor" else [2, 1])
+        assert f"without variables: {lost}" in capsys.readouterr().out
+        assert world.run(sum_ranks).results == [1.0, 1.0]
+
+
+def test_a_stopped_supervisor_does_not_keep_the_world_open() -> None:
+    world = sandbox.World(1)
+    rank = psutil.Process(world.run(os.getpid).results[0])
+    rank.parent().suspend()
+    world.close()
+    _, alive = psutil.wait_procs([rank], 20)
+    assert not alive
+
+
+def test_a_daemon_thread_is_waited_for_before_a_deadlock_is_proven() -> None:
+    def join_later() -> None:
+        def add() -> None:
+            time.sleep(0.5)
+            sum_ranks()
+
+        if dist.get_rank() == 1:
+            threading.Thread(target=add, daemon=True).start()
+        else:
+            sum_ranks()
+
+    with sandbox.World(2) as world:
+        world.run(join_later)

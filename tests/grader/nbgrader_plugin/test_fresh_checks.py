@@ -1,0 +1,69 @@
+"""No change that an answer makes to the checks or the sandbox outlives the start of a check."""
+
+import os
+import subprocess
+import sys
+
+import nbformat
+import pytest
+
+from grader.nbgrader_plugin.fresh_checks import fresh_import
+
+LOCKED = {"grade": False, "solution": False, "locked": True, "grade_id": "setup"}
+GRADED = {"grade": True, "solution": False, "locked": True, "grade_id": "check", "points": 1}
+SETUP = "import sandbox\nfrom grader import fsdp01\nfrom sandbox import toys"
+CHECK = "fsdp01.check_padded_numel(padded_numel)"
+FAKE = "def fake(*args, **options):\n    raise SystemExit('faked')\n"
+PRINT = "print(sandbox.launch(lambda: 1, world_size=1).results == [1])"
+TRICKS = [
+    "sandbox.launch = fake",
+    "sandbox.launcher.launch = fake",
+    "import sandbox.world\nsandbox.world.World.call = fake",
+    "import sandbox.warm\nsandbox.warm.get = fake",
+    "import sandbox.warm\nsandbox.warm.Warm.fork_supervisor = fake",
+    "import sandbox.run\nsandbox.run.Run = fake",
+    "import sandbox.warm\nsandbox.warm._running = {'gloo': fake}",
+]
+
+
+def code():
+    setup = nbformat.v4.new_code_cell(SETUP, metadata={"nbgrader": LOCKED})
+    check = nbformat.v4.new_code_cell(CHECK, metadata={"nbgrader": GRADED})
+    return fresh_import([setup, check])
+
+
+def run(*parts):
+    """Run the parts one after the other in a Python of their own, as a kernel would."""
+    done = subprocess.run(
+        [sys.executable, "-c", "\n".join(["import os", SETUP, *parts])],
+        capture_output=True,
+        text=True,
+        env={**os.environ, "PYTHONPATH": os.getcwd()},
+        timeout=50,
+        check=False,
+    )
+    return done.stdout + done.stderr
+
+
+@pytest.mark.parametrize("trick", TRICKS, ids=range(len(TRICKS)))
+def test_a_patched_sandbox_is_put_right(trick):
+    assert run("import sandbox.launcher", FAKE, trick, code(), PRINT).startswith("True\n")
+
+
+def test_the_warm_process_is_kept_and_names_follow():
+    out = run(
+        "sandbox.launch(lambda: 1, world_size=1)",
+        "from sandbox import warm\nfrom sandbox.toys import Block",
+        "from sandbox.errors import RankError",
+        "first = warm._running['gloo'].process.pid\nold = [warm]",
+        code(),
+        code(),
+        "assert warm is not old[0] and warm is sys.modules['sandbox.warm']",
+        "assert Block is sys.modules['sandbox.toys'].Block is toys.Block",
+        "assert RankError is sandbox.RankError is fsdp01.measure.__globals__['RankError']",
+        "sandbox.launch(lambda: 1, world_size=1)",
+        "old[0].get()  # a World that the notebook made before goes on with the same process",
+        "pids = {module._running['gloo'].process.pid for module in (old[0], warm)}",
+        "print(pids == {first})",
+    )
+    assert out == "True\n"
