@@ -51,3 +51,13 @@ def test_every_entry_of_the_file_map_exists() -> None:
     paths = re.findall(r"^\| `([^`]+)`", table, re.MULTILINE)
     assert len(paths) > 5
     assert [path for path in paths if not (ROOT / path).exists()] == []
+
+
+def test_the_first_line_of_every_module_stands_in_the_file_map() -> None:
+    text = (ROOT / "CONTRIBUTING.md").read_text().partition("## File by file")[2]
+    for path in MODULES:
+        if path.is_relative_to(ROOT / "benchmarks"):
+            continue
+        docstring = ast.get_docstring(ast.parse(path.read_text()))
+        assert docstring is not None
+        assert f"| `{path.name}` | {docstring.splitlines()[0]} |" in text

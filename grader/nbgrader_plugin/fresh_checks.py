@@ -14,14 +14,14 @@ MAGICS = re.compile(r"^[%!].*$", re.MULTILINE)
 KEPT = "sandbox.magic"
 CODE = """
 import sys
-_old_warm = sys.modules.get("sandbox.warm")
+_old_warm = [sys.modules.get("sandbox.warm")]  # in a list: rebind leaves it alone
 for _name in [name for name in sys.modules if name.partition(".")[0] in {packages}]:
     if _name != {kept!r}:
         del sys.modules[_name]
 {imports}
 from grader.nbgrader_plugin import fresh_modules as _fresh
 _fresh.rebind(sys.modules["__main__"].__dict__)
-_fresh.keep_warm(_old_warm)
+_fresh.keep_warm(*_old_warm)
 """
 
 
