@@ -9,7 +9,7 @@ BIN := $(VENV)/bin
 PYTEST := $(BIN)/python -m pytest
 JUPYTER_FLAGS ?=
 
-.PHONY: lab test test-slow check notebooks grade bench image setup clean
+.PHONY: lab test test-slow check notebooks grade bench setup clean gpu-check
 
 lab: setup
 	@$(BIN)/python -m grader lab $(JUPYTER_FLAGS)

@@ -59,6 +59,11 @@ class Call:
                 self.drain()
                 return trouble
 
+    def describe(self) -> list[str]:
+        """Say, one line per state, what the ranks are doing."""
+        self._read_records()
+        return failure.describe_others({m.rank: self._state_of(m) for m in self.crew.members})
+
     def interrupt(self, grace_s: float) -> list[int]:
         """Interrupt the ranks that still run, kill those that do not react, and return these."""
         for _ in range(2):  # the first is ignored by a rank that has not begun its call yet
@@ -141,7 +146,10 @@ class Call:
         self.crew.wait_until(lambda: self._know_sites(running), time.monotonic() + ANSWER_GRACE_S)
         lines = f"{name_ranks([m.rank for m in busy])} still ran after {self.timeout_s:g} s."
         culprit = (running or busy)[0]
-        message = self._with_others(lines) + "\nHint: pass timeout_s=… if it needs longer."
+        message = (
+            self._with_others(lines)
+            + "\nHint: give it longer with timeout_s=…, in %%ranks with --timeout …"
+        )
         return Trouble(RankTimeoutError, message, {"rank": culprit.rank, "site": culprit.site})
 
     def _know_sites(self, members: list[Member]) -> bool:

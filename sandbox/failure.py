@@ -94,8 +94,9 @@ def _frames(error: BaseException) -> tuple:
         (frame.f_code.co_filename, line, frame.f_code.co_name)
         for frame, line in traceback.walk_tb(error.__traceback__)
     ]
-    ours = os.path.join(os.path.dirname(__file__), "rank.py")
-    while frames and frames[0][0] in (ours, "<string>"):
+    folder = os.path.dirname(__file__)
+    ours = [os.path.join(folder, name) for name in ("rank.py", "magic.py")]
+    while frames and frames[0][0] in (*ours, "<string>"):
         frames.pop(0)
     return tuple(frames)
 

@@ -9,7 +9,7 @@ from typing import Any
 
 from IPython.core.magic_arguments import argument, magic_arguments, parse_argstring
 
-from sandbox import namespace, warm
+from sandbox import namespace, source, warm
 from sandbox.dispatch import dump_call
 from sandbox.errors import LaunchError
 from sandbox.failure import describe_others
@@ -47,7 +47,7 @@ def ranks(line: str, cell: str) -> None:
 
     options = parse_argstring(ranks, line)
     shell = get_ipython()
-    filename = shell.compile.cache("\n" + cell, shell.execution_count)
+    filename = shell.compile.cache("\n" + cell, source.running_cell(shell.execution_count))
     cell = "\n" + shell.transform_cell(cell)  # line 1 is the one with the magic
     world = _world(options.world_size, options.fresh)
     only = _parse_ranks(options.only, world.world_size)

@@ -7,6 +7,7 @@ import linecache
 import os
 import sys
 import sysconfig
+from types import FrameType
 
 
 @functools.cache
@@ -49,6 +50,17 @@ def _cell_number(filename: str) -> int | None:
     shell = ipython.get_ipython() if ipython else None
     names = getattr(shell.compile, "_filename_map", {}) if shell else {}
     return names.get(filename)
+
+
+def running_cell(otherwise: int) -> int:
+    """Return the number of the cell that called us: IPython counts on before a cell ends."""
+    frame: FrameType | None = sys._getframe(1)
+    while frame is not None:
+        number = _cell_number(frame.f_code.co_filename)
+        if number is not None:
+            return number
+        frame = frame.f_back
+    return otherwise
 
 
 def render_frame(filename: str, line: int, function: str) -> str:

@@ -147,8 +147,9 @@ class World:
                     member.call(payload, is_last)
             trouble = call.wait()
         except KeyboardInterrupt:
+            states = call.describe()
             notes = [] if is_last else self._recover(crew, call)
-            raise RanksInterrupted("\n".join(["the ranks were stopped", *notes])) from None
+            raise RanksInterrupted("\n".join(["the ranks were stopped", *states, *notes])) from None
         if trouble is None:
             return self._report(crew, start_s, start_s - waiting_s, load_result)
         run = self._report(crew, start_s, start_s - waiting_s, load_if_possible)

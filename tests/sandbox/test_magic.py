@@ -110,3 +110,12 @@ def test_a_ranks_variable_wins_over_one_of_the_notebook_that_a_function_names(
     run(shell, "%%ranks\nshow_model(), model")
     last = capsys.readouterr().out.splitlines()[-1]
     assert last == "rank 1: ('of rank 1', 'of rank 1')"
+
+
+def test_the_cell_is_named_by_the_number_that_stands_beside_it(shell) -> None:
+    shell.run_cell("1", store_history=True)
+    number = shell.execution_count
+    result = shell.run_cell("%%ranks 2\nraise ValueError('no')", store_history=True)
+    with pytest.raises(Exception, match=rf"at cell In\[{number}\], line 2"):
+        result.raise_error()
+    assert "sandbox/" not in str(result.error_in_exec)
