@@ -30,6 +30,14 @@ MISTAKE_OF = {
     RankError: Mistake.RAISED,
     RankTimeoutError: Mistake.TIMED_OUT,
 }
+# What cells of the notebook define, given or to be solved, and later cells use.
+_NAMES = """
+functools tempfile torch dist dcp get_state_dict set_state_dict init_device_mesh fully_shard
+sandbox fsdp01 toys train Checkpoint RunConfig ScalingConfig TorchConfig TorchTrainer
+rows_of_rank shard_model build sample_ids batches train_step save_checkpoint load_checkpoint
+train_loop_per_worker CONFIG make_trainer padded_numel predict_sent_bytes shard_hybrid
+"""
+NOTEBOOK_NAMES = frozenset(_NAMES.split())
 MAX_LINES = 12
 
 
@@ -45,11 +53,15 @@ def stub_of(error: SandboxError) -> str | None:
 
 def failure_of(error: SandboxError) -> Failure:
     """Return the failure that this error stands for, in the fewest lines that name the culprit."""
+    next_step = ""
     if isinstance(error, RankError):
         came = f"{error.exc_type}: {error.exc_message}".rstrip(": ")
         said = f"{error.exc_message}\n{error.traceback_text}"
         known = [mistake for text, mistake in KNOWN_TEXTS.items() if text in said]
         mistake = known[0] if known else Mistake.RAISED
+        name = _missing_name(error)
+        if name in NOTEBOOK_NAMES:
+            next_step = f"run the cells above this one: {name} is defined there"
     else:
         mistake = MISTAKE_OF[type(error)]
         came = error.message
@@ -57,7 +69,12 @@ def failure_of(error: SandboxError) -> Failure:
             came = came.partition("\nHint:")[0]
             if not _is_at_learners_line(error):
                 mistake = Mistake.NOT_REACHED
-    return Failure(mistake=mistake, came=_shorten(came), where=where_of(error))
+    return Failure(mistake=mistake, came=_shorten(came), where=where_of(error), next_step=next_step)
+
+
+def _missing_name(error: RankError) -> str:
+    found = re.fullmatch(r"name '(\w+)' is not defined", error.exc_message)
+    return found[1] if found and error.exc_type == "NameError" else ""
 
 
 def _is_at_learners_line(error: SandboxError) -> bool:

@@ -15,10 +15,7 @@ class Mistake(Enum):
         "The answer is not a function.",
         "define it with def, under the name in the text; do not call it or assign over it",
     )
-    RAISED = (
-        "The function raised an exception.",
-        "read the line named above; fix it and run again",
-    )
+    RAISED = ("The function raised an exception.", "read the line named above; fix it, run again")
     WRONG_RESULT = (
         "What the function returns is not what its docstring asks for.",
         "read the docstring's first line; return exactly that",
@@ -54,10 +51,7 @@ class Mistake(Enum):
         "Some rows are held by no rank.",
         "round the number of rows per rank up, not down: ceil(num_rows / world_size)",
     )
-    ROWS_TWICE = (
-        "Some rows are held by two ranks.",
-        "start a rank's rows where the last one stopped",
-    )
+    ROWS_TWICE = ("Some rows are held by two ranks.", "start a rank's rows where the last stopped")
     BALANCED_SPLIT = (
         "Every row is held once, but not by the rank that FSDP2 gives it to.",
         "FSDP2 cuts as torch.chunk does: full shares first, what is left last, perhaps nothing",
@@ -126,6 +120,10 @@ class Mistake(Enum):
         "Gradients are added up over the ranks, not averaged: world_size times too large.",
         "leave the averaging to FSDP2 (it divides by world_size), and scale nothing yourself",
     )
+    GRADIENTS_AVERAGED_TWICE = (
+        "Gradients are divided by world_size twice: world_size times too small.",
+        "FSDP2 averages them over the ranks already: divide neither the loss nor a gradient",
+    )
     GRADIENTS_ACCUMULATED = (
         "The second step's gradient still contains the first step's.",
         "call optimizer.zero_grad() once in every step",
@@ -161,6 +159,10 @@ class Mistake(Enum):
     )
 
     # -- building the training state -------------------------------------------------------------
+    WRONG_MODEL = (
+        "The model is not the one that config describes.",
+        'make it from the argument: toys.Transformer(**config["model"])',
+    )
     OPTIMIZER_BEFORE_SHARD = (
         "The optimizer holds the parameters from before sharding; the model's never move.",
         "shard first, then create the optimizer from model.parameters()",
@@ -232,18 +234,16 @@ class Mistake(Enum):
         "The ranks call ray.train.report different numbers of times; it waits for all of them.",
         "call it on every rank, once per epoch, outside any `if rank == 0`",
     )
-    METRIC_MISSING = (
-        "A reported metric is missing or not a number.",
-        "report what the docstring lists",
+    TOO_MANY_REPORTS = (
+        "The loop calls ray.train.report more than once in an epoch.",
+        "call it once, after the epoch's last step, with the metrics of that step",
     )
+    METRIC_MISSING = ("A metric is missing or not a number.", "report what the docstring lists")
     NO_CHECKPOINT = (
         "No complete checkpoint reached the storage path.",
         "every rank hands ray.train.report a Checkpoint of the directory that it saved into",
     )
-    NOT_A_TRAINER = (
-        "make_trainer does not return a TorchTrainer.",
-        "return the TorchTrainer you create",
-    )
+    NOT_A_TRAINER = ("make_trainer returns no TorchTrainer.", "return the TorchTrainer you create")
     WRONG_NUM_WORKERS = (
         "The trainer does not start the number of workers that was asked for.",
         "pass the argument on: ScalingConfig(num_workers=num_workers)",

@@ -10,12 +10,16 @@ COLOURS = {"✓ passed": 32, "✗ failed": 31, "○ not solved yet": 36}  # ANSI
 
 @dataclass(frozen=True, kw_only=True)
 class Failure:
-    """A wrong answer: the mistake, what was expected, what came, and where (rank, name, line)."""
+    """A wrong answer: the mistake, what was expected, what came, and where (rank, name, line).
+
+    `next_step` replaces the mistake's own where more is known.
+    """
 
     mistake: Mistake
     expected: str = ""
     came: str = ""
     where: str = ""
+    next_step: str = ""
 
 
 class CheckFailed(AssertionError):  # noqa: N818  (a verdict, no error of the program)
@@ -65,7 +69,7 @@ def failed(name: str, failure: Failure) -> str:
         "expected": failure.expected,
         "came": failure.came,
         "where": failure.where,
-        "next": mistake.next_step,
+        "next": failure.next_step or mistake.next_step,
     }
     lines = [f"✗ failed: {name} [{mistake.name}]", f"  {mistake.meaning}"]
     for label, text in facts.items():

@@ -84,9 +84,14 @@ def observe(build: Build, case: Case, lr: float) -> Observation:
 
 
 def judge(seen: Sequence[Observation], truth: StepTruth, lr: float, case: Case) -> Failure | None:
-    """Judge what the optimizer holds, its settings, its bytes, and the weights after one step."""
+    """Judge the model, the optimizer's settings and bytes, and the weights after one step."""
     for rank, observation in enumerate(seen):
-        failure = _judge_pair(observation, lr) or _judge_moments(observation, truth, len(seen))
+        failure = (
+            _judge_returned(observation)
+            or _judge_model(observation, truth)
+            or _judge_optimizer(observation, lr)
+            or _judge_moments(observation, truth, len(seen))
+        )
         if failure is not None:
             return Failure(
                 mistake=failure.mistake,
@@ -101,10 +106,35 @@ def judge(seen: Sequence[Observation], truth: StepTruth, lr: float, case: Case) 
     return replace(failure, where=f"{failure.where} (case: {case.text})")
 
 
-def _judge_pair(observation: Observation, lr: float) -> Failure | None:
-    if observation.returned != "pair":
-        expected = "(model, optimizer)"
-        return Failure(mistake=Mistake.WRONG_RESULT, expected=expected, came=observation.returned)
+def _judge_returned(observation: Observation) -> Failure | None:
+    if observation.returned == "pair":
+        return None
+    expected = "(model, optimizer)"
+    return Failure(mistake=Mistake.WRONG_RESULT, expected=expected, came=observation.returned)
+
+
+def _judge_model(observation: Observation, truth: StepTruth) -> Failure | None:
+    """Judge the names, shapes and dtypes of the parameters; a wrapper may put "module." first."""
+    expected = {name: _text_of(w.shape, w.dtype) for name, w in truth.weights.items()}
+    came = {
+        name.removeprefix("module."): _text_of(shard.shape, shard.local.dtype)
+        for name, shard in observation.weights.items()
+    }
+    for name in {**expected, **came}:
+        if expected.get(name) != came.get(name):
+            return Failure(
+                mistake=Mistake.WRONG_MODEL,
+                expected=f"'{name}': {expected.get(name, 'no such parameter')}",
+                came=came.get(name, "no such parameter"),
+            )
+    return None
+
+
+def _text_of(shape: Sequence[int], dtype: torch.dtype) -> str:
+    return f"{tuple(shape)}, {dtype}"
+
+
+def _judge_optimizer(observation: Observation, lr: float) -> Failure | None:
     if observation.num_held_by_optimizer < observation.num_parameters:
         return Failure(
             mistake=Mistake.OPTIMIZER_BEFORE_SHARD,

@@ -42,6 +42,19 @@ def unequal_reports(counts: Sequence[int], where: str) -> Failure:
     )
 
 
+def judge_report_count(counts: Sequence[int], num_epochs: int) -> Failure | None:
+    """Judge that no rank reported more often than once for each of `num_epochs` epochs."""
+    for rank, count in enumerate(counts):
+        if count > num_epochs:
+            return Failure(
+                mistake=Mistake.TOO_MANY_REPORTS,
+                expected=f"one report per epoch, {num_epochs} in all",
+                came=f"{count}",
+                where=f"rank {rank}",
+            )
+    return None
+
+
 def judge_reports(epoch: Epoch, number: int) -> Failure | None:
     """Judge what the ranks reported after epoch `number`, and that its checkpoint is stored."""
     counts = [len(reports) for reports in epoch.reports]

@@ -116,6 +116,7 @@ def judge_gradients(
         return None
     world_size = len(gradients)
     summed = {name: world_size * whole for name, whole in truth.gradients.items()}
+    averaged = {name: whole / world_size for name, whole in truth.gradients.items()}
     accumulated = _add([entry.gradients for entry in truths])
     if truth.clip_factor < 1 and find_difference(gradients, truth.gradients) is None:
         mistake = Mistake.NOT_CLIPPED
@@ -123,6 +124,8 @@ def judge_gradients(
         mistake = Mistake.LOCAL_GRAD_NORM
     elif find_difference(gradients, summed) is None:
         mistake = Mistake.GRADIENTS_SUMMED
+    elif world_size > 1 and _is_multiple(gradients, averaged, max_norm):
+        mistake = Mistake.GRADIENTS_AVERAGED_TWICE
     elif len(truths) > 1 and _is_multiple(gradients, accumulated, max_norm):
         mistake = Mistake.GRADIENTS_ACCUMULATED
     else:

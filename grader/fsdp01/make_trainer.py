@@ -93,43 +93,54 @@ MISTAKE_OF_SETTING = {
 }
 
 
-def observe_run(make_trainer: MakeTrainer, path: str) -> int:
-    """Run the trainer's own loop with its config; return the optimizer steps of this rank."""
+def observe_run(make_trainer: MakeTrainer, path: str) -> tuple[int, object]:
+    """Run the trainer's own loop; return this rank's optimizer steps, and its num_epochs."""
     from grader.fsdp01.loop_watch import LoopWatch
     from grader.ray_local import fit_on_ranks
 
     trainer = make_trainer(WORLD_SIZE, path)
     watch = LoopWatch()
-    fit_on_ranks(trainer.train_loop_per_worker, trainer.train_loop_config, path)
-    return len(watch.steps)
+    config = trainer.train_loop_config
+    num_epochs = config.get("num_epochs") if isinstance(config, dict) else None
+    fit_on_ranks(trainer.train_loop_per_worker, config, path)
+    return len(watch.steps), num_epochs
 
 
 def _run_and_judge(check: Check, make_trainer: MakeTrainer, path: str) -> Failure | None:
     options = {"world_size": WORLD_SIZE, "init_process_group": False}
     try:
-        num_steps = check.launch(observe_run, make_trainer, path, **options).results
+        seen = check.launch(observe_run, make_trainer, path, **options).results
     except (DeadlockError, CollectiveMismatchError) as error:
         counts = [len(reports) for reports in storage.read_reports(Path(path), WORLD_SIZE)]
         if len(set(counts)) > 1:
             return judge_loop.unequal_reports(counts, explain.where_of(error))
         raise
     reports = storage.read_reports(Path(path), WORLD_SIZE)
-    return judge_run(num_steps, reports, len(storage.checkpoints(Path(path))))
+    return judge_run(seen, reports, len(storage.checkpoints(Path(path))))
 
 
 def judge_run(
-    num_steps: Sequence[int], reports: Sequence[Sequence[storage.Report]], num_checkpoints: int
+    seen: Sequence[tuple[int, object]],
+    reports: Sequence[Sequence[storage.Report]],
+    num_checkpoints: int,
 ) -> Failure | None:
-    """Judge that every rank trained and reported, and that a checkpoint came of it."""
+    """Judge that every rank trained and reported, and that a checkpoint came of it.
+
+    `seen` is what `observe_run` returned on each rank.
+    """
+    num_steps = [steps for steps, _ in seen]
+    num_epochs = seen[0][1]
     if min(num_steps) == 0:
         return Failure(
             mistake=Mistake.NO_STEP,
             expected="optimizer steps on every rank",
-            came=f"{list(num_steps)}",
+            came=f"{num_steps}",
         )
     counts = [len(entry) for entry in reports]
     if len(set(counts)) > 1 or min(counts) == 0:
         return judge_loop.unequal_reports(counts, "")
     if num_checkpoints == 0:
         return Failure(mistake=Mistake.NO_CHECKPOINT, expected="at least 1", came="0")
+    if isinstance(num_epochs, int):  # else the loop gets it from elsewhere
+        return judge_loop.judge_report_count(counts, num_epochs)
     return None

@@ -98,8 +98,10 @@ def _judge(epochs: Sequence[Epoch], case: LoopCase) -> Failure | None:
     config = case.config(len(epochs))
     options = {"seq_len": config["seq_len"], "vocab_size": config["model"]["vocab_size"]}
     samples = toys.token_samples(range(config["num_samples"]), **options)
-    failure = judge_loop.judge_reports(epochs[-1], len(epochs) - 1) or judge_loop.judge_data(
-        epochs, samples
+    failure = (
+        judge_loop.judge_reports(epochs[-1], len(epochs) - 1)
+        or judge_loop.judge_data(epochs, samples)  # first: an epoch repeated is reported again
+        or judge_loop.judge_report_count([len(entry) for entry in epochs[-1].reports], 1)
     )
     if failure is None:
         batches = [tokens for epoch in epochs for tokens in epoch.batches()]

@@ -39,7 +39,7 @@ def test_mutant_is_named(path: Path, capfd):
     assert caught.value.failure.mistake.name == namespace["CODE"], out
     mistake = Mistake[namespace["CODE"]]
     assert f"✗ failed: {namespace['CHECK']} [{mistake.name}]\n  {mistake.meaning}\n" in out
-    assert mistake.next_step in out
+    assert namespace.get("NEXT_STEP", mistake.next_step) in out
     assert err == ""
 
 
@@ -95,6 +95,11 @@ def test_an_endless_loop_ends_with_the_budget(capfd, monkeypatch, tmp_path):
     out = capfd.readouterr().out
     assert "endless.py, line" in out
     assert "Hint" not in out
+
+
+def test_names_of_the_notebook_are_those_its_cells_define():
+    before = set(answers.solution(EXERCISE)) - {"__name__", "__builtins__"}
+    assert before == explain.NOTEBOOK_NAMES
 
 
 @pytest.mark.parametrize("site", [None, f"{os.__file__}:3"])

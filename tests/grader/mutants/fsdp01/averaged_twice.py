@@ -1,7 +1,7 @@
 """Divided by world_size by hand; FSDP2 does it again."""
 
 CHECK = "train_step"
-CODE = "WRONG_GRADIENT"
+CODE = "GRADIENTS_AVERAGED_TWICE"
 
 
 def train_step(model, optimizer, tokens, max_norm):
