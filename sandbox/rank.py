@@ -91,6 +91,7 @@ class Rank:
         self.control = control
         self.events = events
         self.pid = os.getpid()
+        self._group_error: RuntimeError | None = None
         signal.signal(signal.SIGUSR1, self._say_where)
         # A child that the learner forks must not answer in our name.
         os.register_at_fork(after_in_child=self._silence)
@@ -122,6 +123,8 @@ class Rank:
         """Run one call and report it: ("result", bytes) or ("error", ...), then ("finished",)."""
         try:
             signal.signal(signal.SIGINT, signal.default_int_handler)
+            if self._group_error is not None:
+                raise self._group_error
             function, args, kwargs = load_call(payload)
             answer: tuple = ("result", dump_result(function(*args, **kwargs)))
         except BaseException as error:
@@ -144,13 +147,20 @@ class Rank:
         self.settings["world_size"] = world_size
         os.environ["WORLD_SIZE"] = os.environ["LOCAL_WORLD_SIZE"] = str(world_size)
         observe.rebuild(store_path, world_size)
+        self._group_error = None
         wire.send(self.control, ("rebuilt", bound))
         self._form_group()
 
     def _form_group(self) -> None:
-        """Make the default group, unless it is the function's to make; the owner is told."""
+        """Make the default group, unless it is the function's to make; the owner is told.
+
+        Where that fails, because another rank is gone already, the next call says so.
+        """
         if self.settings["init_process_group"]:
-            self._init_process_group()
+            try:
+                self._init_process_group()
+            except RuntimeError as error:
+                self._group_error = error
         wire.send(self.control, ("formed",))
 
     def _init_process_group(self) -> None:

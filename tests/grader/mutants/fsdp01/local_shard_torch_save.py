@@ -11,7 +11,8 @@ def save_checkpoint(directory, model, optimizer, next_epoch):
         for state in optimizer.state.values()
     ]
     path = f"{directory}/rank{dist.get_rank()}.pt"
-    torch.save({"weights": weights, "moments": moments, "next_epoch": next_epoch}, path)
+    lr = optimizer.param_groups[0]["lr"]
+    torch.save({"weights": weights, "moments": moments, "lr": lr, "next_epoch": next_epoch}, path)
 
 
 def load_checkpoint(directory, model, optimizer):
@@ -23,4 +24,5 @@ def load_checkpoint(directory, model, optimizer):
         for state, moments in zip(optimizer.state.values(), saved["moments"], strict=True):
             for key, value in moments.items():
                 (state[key].to_local() if state[key].ndim else state[key]).copy_(value)
+    optimizer.param_groups[0]["lr"] = saved["lr"]
     return saved["next_epoch"]
