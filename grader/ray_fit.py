@@ -1,5 +1,6 @@
 """Run a trainer for real: `fit()` on a Ray of its own, in a process that ends with this one."""
 
+import contextlib
 import json
 import os
 import shutil
@@ -104,7 +105,8 @@ def _wait(driver: subprocess.Popen[bytes]) -> None:
     with waiting("Ray starts its workers and trains", EXPECTED_S) as tick:
         while driver.poll() is None and time.monotonic() < end_s:
             tick()
-            time.sleep(TICK_S)
+            with contextlib.suppress(subprocess.TimeoutExpired):
+                driver.wait(TICK_S)
 
 
 def _error_of(log: IO[str]) -> Exception:

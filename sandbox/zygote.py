@@ -46,9 +46,8 @@ IDLE_S = 0.25  # without a request, before the next of those begins
 class Zygote:
     """Serves the requests of one notebook process until that ends."""
 
-    def __init__(self, sock: socket.socket, directory: str) -> None:
+    def __init__(self, sock: socket.socket) -> None:
         self.sock = sock
-        self.directory = directory
         self.waiting_imports = list(LATER)
         self.supervisors: set[int] = set()
 
@@ -131,7 +130,7 @@ def main() -> None:
     fd, directory = int(sys.argv[1]), sys.argv[2]
     process.adopt_orphans()
     signal.signal(signal.SIGINT, signal.SIG_IGN)
-    zygote = Zygote(socket.socket(fileno=fd), directory)
+    zygote = Zygote(socket.socket(fileno=fd))
     try:
         zygote.serve()
     except EOFError:

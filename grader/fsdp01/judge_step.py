@@ -1,8 +1,10 @@
 """Judge training steps against one process on the whole batch, and name what went wrong."""
 
+import functools
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
+import torch
 from torch import Tensor
 
 from grader.fsdp01.truth import StepTruth, norm_of
@@ -134,7 +136,8 @@ def judge_gradients(
 
 
 def _add(gradients: Sequence[Mapping[str, Tensor]]) -> dict[str, Tensor]:
-    return {name: sum(entry[name] for entry in gradients) for name in gradients[0]}  # type: ignore
+    names = gradients[0]
+    return {name: functools.reduce(torch.add, [g[name] for g in gradients]) for name in names}
 
 
 def _is_multiple(
