@@ -29,13 +29,19 @@ FIRST = (
     "torch.distributed.checkpoint",
     "torch.distributed.checkpoint.state_dict",
     "torch._dynamo",
+    "torch._subclasses.schema_check_mode",
+    "torch.profiler._cupti_monitor",
     "sandbox.rank",
+    "sandbox.toys",
 )
 # Imported between requests, one at a time; a request that needs one waits.
 LATER = (
     "ray.train.torch",
     "deepspeed",
     "deepspeed.runtime.zero.muon.muon_optimizer",
+    "deepspeed.runtime.superoffload.superoffload_stage3",
+    "deepspeed.module_inject.auto_ep_layer",
+    "deepspeed.comm.mori",
     "torch.distributed.tensor.parallel",
     "torch.distributed.pipelining",
     "torch.distributed.algorithms._checkpoint.checkpoint_wrapper",
