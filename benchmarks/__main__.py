@@ -6,7 +6,7 @@ import sys
 import tempfile
 
 import sandbox
-from benchmarks import launching, libraries, programs, report
+from benchmarks import launching, libraries, programs, recording, report
 
 BENCHMARKS = {
     function.__name__: function
@@ -16,6 +16,7 @@ BENCHMARKS = {
         launching.live_world,
         launching.many_ranks,
         libraries.training_steps,
+        recording.recording,
     )
 }
 

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from torch.distributed.device_mesh import DeviceMesh
 
 
 def add_up() -> float:
@@ -22,22 +25,33 @@ def make_model() -> Any:
     return Transformer()
 
 
+class Trainer:
+    """A small transformer under FSDP2, and its optimizer."""
+
+    def __init__(self, mesh: DeviceMesh | None = None) -> None:
+        import torch
+        from torch.distributed.fsdp import fully_shard
+
+        self.model = make_model()
+        for block in self.model.blocks:
+            fully_shard(block, mesh=mesh)
+        fully_shard(self.model, mesh=mesh)
+        self.optimizer = torch.optim.AdamW(self.model.parameters())
+        self.tokens = torch.zeros(2, 16, dtype=torch.long)
+
+    def step(self) -> float:
+        """Train on the one batch; return the loss."""
+        loss = self.model(self.tokens).square().mean()
+        loss.backward()
+        self.optimizer.step()
+        self.optimizer.zero_grad()
+        return loss.item()
+
+
 def train_fsdp2() -> float:
     """Three steps of FSDP2."""
-    import torch
-    from torch.distributed.fsdp import fully_shard
-
-    model = make_model()
-    for block in model.blocks:
-        fully_shard(block)
-    fully_shard(model)
-    optimizer = torch.optim.AdamW(model.parameters())
-    for _ in range(3):
-        loss = model(torch.zeros(2, 16, dtype=torch.long)).square().mean()
-        loss.backward()
-        optimizer.step()
-        optimizer.zero_grad()
-    return loss.item()
+    trainer = Trainer()
+    return [trainer.step() for _ in range(3)][-1]
 
 
 def train_zero(stage: int) -> float:

@@ -16,18 +16,19 @@ if TYPE_CHECKING:
         RankTimeoutError,
         SandboxError,
     )
+    from sandbox.event import Event, Op
     from sandbox.launcher import launch
-    from sandbox.ledger import Event, Ledger, Op
+    from sandbox.ledger import Ledger
     from sandbox.run import Run
     from sandbox.world import World
 
 _HOMES = {
     "CollectiveMismatchError": "errors",
     "DeadlockError": "errors",
-    "Event": "ledger",
+    "Event": "event",
     "LaunchError": "errors",
     "Ledger": "ledger",
-    "Op": "ledger",
+    "Op": "event",
     "RankDiedError": "errors",
     "RankError": "errors",
     "RankTimeoutError": "errors",

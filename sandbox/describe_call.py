@@ -21,7 +21,7 @@ from sandbox.call_arguments import (
     sizes_of_split,
     total,
 )
-from sandbox.ledger import Op
+from sandbox.event import Op
 from sandbox.record import Call
 
 Describe = Callable[[Values, Members], Call]

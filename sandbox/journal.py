@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from sandbox.event import Event, Op
 from sandbox.failure import name_ranks
-from sandbox.ledger import Event, Op
 from sandbox.record import Call, Issue
 from sandbox.wording import number_call
 

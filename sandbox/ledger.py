@@ -2,72 +2,19 @@
 
 from __future__ import annotations
 
-import enum
+import dataclasses
+import json
+import os
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass
-from fractions import Fraction
-from typing import overload
+from typing import TYPE_CHECKING, overload
 
+from sandbox import chrome_trace
+from sandbox.event import Event, Op
+from sandbox.ring import ring_bytes
 
-class Op(enum.Enum):
-    """An operation on a group, in the words of `torch.distributed`."""
-
-    ALL_GATHER = "all_gather"
-    REDUCE_SCATTER = "reduce_scatter"
-    ALL_REDUCE = "all_reduce"
-    BROADCAST = "broadcast"
-    REDUCE = "reduce"
-    GATHER = "gather"
-    SCATTER = "scatter"
-    ALL_TO_ALL = "all_to_all"
-    BARRIER = "barrier"
-    MONITORED_BARRIER = "monitored_barrier"
-    COALESCED = "coalesced"  # different collectives in one coalesced block
-    SEND = "send"
-    RECV = "recv"
-    INIT_PROCESS_GROUP = "init_process_group"
-    NEW_GROUP = "new_group"
-
-    @property
-    def is_point_to_point(self) -> bool:
-        """Whether two ranks do this alone, outside the order that a group keeps."""
-        return self in (Op.SEND, Op.RECV)
-
-    @property
-    def makes_group(self) -> bool:
-        """Whether this creates a group; nothing of the learner's is sent."""
-        return self in (Op.INIT_PROCESS_GROUP, Op.NEW_GROUP)
-
-
-@dataclass(frozen=True, kw_only=True)
-class Event:
-    """One call of one rank, as issued: what gloo makes of it inside is not visible here.
-
-    `numel` and `nbytes` are those of the whole tensor that the call is about: what an all_gather
-    ends with, what a reduce_scatter starts from, this rank's whole input of an all_to_all.
-    """
-
-    rank: int
-    seq: int  # 1, 2, … in this group and run; for send and recv, among this rank's own
-    op: Op
-    group: tuple[int, ...]  # the ranks of the group
-    numel: int
-    dtype: str
-    nbytes: int
-    reduce_op: str | None = None
-    call_site: str | None = None  # "file:line" of the learner, or of the library frame below
-    start_s: float = 0.0  # seconds since the call of launch
-    end_s: float | None = None  # None: not completed, or nobody ever waited for it
-    is_async: bool = False
-    shape: tuple[int, ...] = ()  # of the (first) tensor that was passed in
-    root: int | None = None  # global rank of the source or destination; the other one of send, recv
-    parts: tuple[int, ...] | None = None  # elements per member of the group, where they differ
-
-    @property
-    def duration_s(self) -> float | None:
-        """Seconds from issue to completion, None where the end was not seen."""
-        return None if self.end_s is None else self.end_s - self.start_s
+if TYPE_CHECKING:
+    import pandas
 
 
 class Ledger:
@@ -142,6 +89,24 @@ class Ledger:
             raise ValueError(f"algorithm is {algorithm!r}, expected 'ring'.")
         return float(sum(ring_bytes(event) for event in self._events if event.rank == rank))
 
+    def to_pandas(self) -> pandas.DataFrame:
+        """Return a DataFrame, one row per event, its columns the fields of `Event`."""
+        import pandas
+
+        names = [field.name for field in dataclasses.fields(Event)]
+        frame = pandas.DataFrame(
+            [[getattr(event, name) for name in names] for event in self._events], columns=names
+        )
+        frame["op"] = [event.op.value for event in self._events]
+        return frame
+
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Write a trace for https://ui.perfetto.dev or chrome://tracing; `path` ends in .json."""
+        if not os.fspath(path).endswith(".json"):
+            raise ValueError(f"path is {os.fspath(path)!r}, expected a name that ends in .json.")
+        with open(path, "w", encoding="utf-8") as file:
+            json.dump(chrome_trace.to_trace(self._events), file)
+
     def __repr__(self) -> str:
         ranks = sorted({event.rank for event in self._events})
         if not ranks:
@@ -151,43 +116,3 @@ class Ledger:
         shown = counts[0] if each else sum(counts, Counter[str]())
         listed = ", ".join(f"{number} {op}" for op, number in shown.most_common())
         return f"Ledger({len(ranks)} rank{'s' * (len(ranks) > 1)}, {each}{listed})"
-
-
-def ring_bytes(event: Event) -> Fraction:
-    """Return the bytes that the event's rank sends for it; see `Ledger.sent_bytes`."""
-    size = len(event.group)
-    if size == 1:
-        return Fraction(0)
-    whole = Fraction(event.nbytes)
-    own = whole * _own_part(event)
-    match event.op:
-        case Op.ALL_REDUCE:
-            return 2 * whole * (size - 1) / size
-        case Op.ALL_GATHER | Op.REDUCE_SCATTER | Op.COALESCED:
-            return whole * (size - 1) / size
-        case Op.ALL_TO_ALL:
-            return whole - own
-        case Op.BROADCAST:
-            return Fraction(0) if _is_last_in_chain(event) else whole
-        case Op.REDUCE:
-            return whole if event.rank != event.root else Fraction(0)
-        case Op.GATHER:
-            return own if event.rank != event.root else Fraction(0)
-        case Op.SCATTER:
-            return whole - own if event.rank == event.root else Fraction(0)
-        case Op.SEND:
-            return whole
-    return Fraction(0)
-
-
-def _is_last_in_chain(event: Event) -> bool:
-    """Whether the chain of a broadcast, which starts at the root, ends at the event's rank."""
-    assert event.root is not None
-    return event.rank == event.group[event.group.index(event.root) - 1]
-
-
-def _own_part(event: Event) -> Fraction:
-    """Return the share of the whole that is this rank's."""
-    if event.parts is None or not sum(event.parts):
-        return Fraction(1, len(event.group))
-    return Fraction(event.parts[event.group.index(event.rank)], sum(event.parts))

@@ -7,8 +7,9 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 
 from sandbox.deadlock import RankState, Wait, describe_wait, find_deadlock
+from sandbox.event import Op
 from sandbox.journal import Journal
-from sandbox.ledger import Ledger, Op
+from sandbox.ledger import Ledger
 from sandbox.operation import Key, Operation
 from sandbox.record import Call, Issue, Waiting
 from sandbox.signature import describe_disagreement, find_disagreement

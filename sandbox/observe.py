@@ -15,7 +15,7 @@ import torch.distributed as dist
 from torch.distributed import distributed_c10d as c10d
 from torch.distributed.rendezvous import _rendezvous_handlers
 
-from sandbox.ledger import Op
+from sandbox.event import Op
 from sandbox.observed_group import Birth, ObservedGroup, births
 from sandbox.recorder import Recorder
 

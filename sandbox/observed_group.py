@@ -20,7 +20,7 @@ from sandbox import gloo_reduce_scatter
 from sandbox.call_arguments import Members, Values, get_device_type, get_options
 from sandbox.describe_call import METHODS, merge, without_tensor
 from sandbox.elsewhere import run_elsewhere
-from sandbox.ledger import Op
+from sandbox.event import Op
 from sandbox.observed_work import ObservedWork
 from sandbox.record import Call
 from sandbox.recorder import IMPATIENT_S, Lane, Published, Recorder

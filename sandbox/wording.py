@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping
 
 from sandbox import source
+from sandbox.event import Op
 from sandbox.failure import name_ranks
-from sandbox.ledger import Op
 from sandbox.record import Call
 
 _SOURCES = (Op.BROADCAST.value, Op.SCATTER.value, Op.RECV.value)

@@ -9,7 +9,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sandbox.ledger import Event, Ledger, Op
+from sandbox.event import Event, Op
+from sandbox.ledger import Ledger
 
 
 def event(rank: int = 0, op: Op = Op.ALL_REDUCE, world_size: int = 4, **fields: Any) -> Event:

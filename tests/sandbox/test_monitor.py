@@ -11,7 +11,7 @@ from hypothesis import HealthCheck, Phase, given, settings
 from hypothesis import strategies as st
 from simulated_ranks import ALL_REDUCE, Groups, Step, World
 
-from sandbox.ledger import Op
+from sandbox.event import Op
 from sandbox.monitor import Monitor, Problem, ProblemKind
 from sandbox.record import Call
 

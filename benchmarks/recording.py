@@ -1,0 +1,61 @@
+"""What recording costs: FSDP2 steps on an observed group and on a plain one, in turn."""
+
+from __future__ import annotations
+
+import statistics
+from collections.abc import Iterator
+
+import sandbox
+from benchmarks import programs
+from benchmarks.report import Result
+
+NUM_ROUNDS = 40
+STEPS_A_ROUND = 3
+GOAL_PERCENT = 5.0
+
+
+def recording(tmp: str) -> Iterator[Result]:
+    """Take the median over rounds of the difference between neighbours: noise hits both alike."""
+    rounds = sandbox.launch(alternate, timeout_s=300).results[0]
+    plain_s = statistics.median(plain for _, plain in rounds)
+    more_s = statistics.median(observed - plain for observed, plain in rounds)
+    what = f"recording a 4-rank FSDP2 step of {1e3 * plain_s / STEPS_A_ROUND:.0f} ms costs"
+    yield Result(what, 100 * more_s / plain_s, GOAL_PERCENT, unit="%")
+
+
+def alternate() -> list[tuple[float, float]]:
+    """Return the seconds of each round: observed, and not. Which comes first changes."""
+    import time
+
+    import torch
+    import torch.distributed as dist
+    from torch.distributed import distributed_c10d as c10d
+    from torch.distributed.device_mesh import DeviceMesh
+
+    def new_trainer() -> programs.Trainer:
+        mesh = DeviceMesh.from_group(dist.new_group(), "cpu")
+        return programs.Trainer(mesh)
+
+    observed = new_trainer()
+    make_observed = c10d._new_process_group_helper
+    group_class = c10d.ProcessGroup
+    c10d._new_process_group_helper = make_observed.args[0]  # type: ignore[attr-defined]
+    c10d.ProcessGroup = dist.ProcessGroup  # type: ignore[misc]
+    plain = new_trainer()
+    c10d._new_process_group_helper, c10d.ProcessGroup = make_observed, group_class  # type: ignore
+
+    def time_round(trainer: programs.Trainer) -> float:
+        dist.all_reduce(torch.ones(1))  # all ranks begin together
+        start_s = time.perf_counter()
+        for _ in range(STEPS_A_ROUND):
+            trainer.step()
+        return time.perf_counter() - start_s
+
+    for trainer in (observed, plain):
+        time_round(trainer)
+    rounds = []
+    for number in range(NUM_ROUNDS):
+        trainers = (observed, plain) if number % 2 else (plain, observed)
+        seconds = {id(trainer): time_round(trainer) for trainer in trainers}
+        rounds.append((seconds[id(observed)], seconds[id(plain)]))
+    return rounds

@@ -1,0 +1,66 @@
+"""One call of one rank on a group, as plain data, and the names of the operations."""
+
+from __future__ import annotations
+
+import enum
+from dataclasses import dataclass
+
+
+class Op(enum.Enum):
+    """An operation on a group, in the words of `torch.distributed`."""
+
+    ALL_GATHER = "all_gather"
+    REDUCE_SCATTER = "reduce_scatter"
+    ALL_REDUCE = "all_reduce"
+    BROADCAST = "broadcast"
+    REDUCE = "reduce"
+    GATHER = "gather"
+    SCATTER = "scatter"
+    ALL_TO_ALL = "all_to_all"
+    BARRIER = "barrier"
+    MONITORED_BARRIER = "monitored_barrier"
+    COALESCED = "coalesced"  # different collectives in one coalesced block
+    SEND = "send"
+    RECV = "recv"
+    INIT_PROCESS_GROUP = "init_process_group"
+    NEW_GROUP = "new_group"
+
+    @property
+    def is_point_to_point(self) -> bool:
+        """Whether two ranks do this alone, outside the order that a group keeps."""
+        return self in (Op.SEND, Op.RECV)
+
+    @property
+    def makes_group(self) -> bool:
+        """Whether this creates a group; nothing of the learner's is sent."""
+        return self in (Op.INIT_PROCESS_GROUP, Op.NEW_GROUP)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Event:
+    """One call of one rank, as issued: what gloo makes of it inside is not visible here.
+
+    `numel` and `nbytes` are those of the whole tensor that the call is about: what an all_gather
+    ends with, what a reduce_scatter starts from, this rank's whole input of an all_to_all.
+    """
+
+    rank: int
+    seq: int  # 1, 2, … in this group and run; for send and recv, among this rank's own
+    op: Op
+    group: tuple[int, ...]  # the ranks of the group
+    numel: int
+    dtype: str
+    nbytes: int
+    reduce_op: str | None = None
+    call_site: str | None = None  # "file:line" of the learner, or of the library frame below
+    start_s: float = 0.0  # seconds since the call of launch
+    end_s: float | None = None  # None: not completed, or nobody ever waited for it
+    is_async: bool = False
+    shape: tuple[int, ...] = ()  # of the (first) tensor that was passed in
+    root: int | None = None  # global rank of the source or destination; the other one of send, recv
+    parts: tuple[int, ...] | None = None  # elements per member of the group, where they differ
+
+    @property
+    def duration_s(self) -> float | None:
+        """Seconds from issue to completion, None where the end was not seen."""
+        return None if self.end_s is None else self.end_s - self.start_s
