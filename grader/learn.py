@@ -30,11 +30,15 @@ def reset(name: str, root: Path = ROOT, learn: Path = LEARN) -> Iterator[str]:
     page = find_page(name, root)
     learn.mkdir(exist_ok=True)
     copy = _copy_of(page, learn)
+    handed_out = _read_state(learn)
+    if copy.exists() and _content(copy.read_bytes()) == handed_out.get(name, {}).get("content"):
+        yield f"{copy.name}: its cells are as they were handed out; nothing to reset"
+        return
     if copy.exists():
         kept = _free_name(copy, f"{datetime.now():%Y-%m-%d-%H%M%S}")
         copy.rename(kept)
         yield f"{copy.name}: your copy is kept as {kept.name}"
-    handed_out = _read_state(learn)
+        yield "If it is open in JupyterLab: File, Reload Notebook from Disk; do not save it first."
     handed_out.pop(name, None)
     yield from _hand_out(page, learn, handed_out)
     _replace(learn / STATE, json.dumps(handed_out, indent=1, sort_keys=True) + "\n")

@@ -24,7 +24,7 @@ from sandbox.output import Output
 
 TICK_S = 0.02  # how often records are read and judged; results are taken at once
 ECHO_GRACE_S = 0.3  # after a first failure: others with the same one join the message
-ANSWER_GRACE_S = 0.2  # at the timeout: for a rank to say which line it is in
+ANSWER_GRACE_S = 0.2  # for a rank to say which line it is in
 
 
 @dataclass(frozen=True)
@@ -62,6 +62,7 @@ class Call:
     def describe(self) -> list[str]:
         """Say, one line per state, what the ranks are doing."""
         self._read_records()
+        self._ask_sites()
         return failure.describe_others({m.rank: self._state_of(m) for m in self.crew.members})
 
     def interrupt(self, grace_s: float) -> list[int]:
@@ -141,9 +142,7 @@ class Call:
     def _time_out(self) -> Trouble:
         """Name, per rank, what it waits in or the line it runs; a stopped process is said to be."""
         busy = self.crew.busy()
-        self.crew.signal(busy, signal.SIGUSR1)
-        running = [m for m in busy if not self.monitor.waiting(m.rank) and not m.is_stopped]
-        self.crew.wait_until(lambda: self._know_sites(running), time.monotonic() + ANSWER_GRACE_S)
+        running = self._ask_sites()
         lines = f"{name_ranks([m.rank for m in busy])} still ran after {self.timeout_s:g} s."
         culprit = (running or busy)[0]
         message = (
@@ -151,6 +150,14 @@ class Call:
             + "\nHint: give it longer with timeout_s=…, in %%ranks with --timeout …"
         )
         return Trouble(RankTimeoutError, message, {"rank": culprit.rank, "site": culprit.site})
+
+    def _ask_sites(self) -> list[Member]:
+        """Have the ranks that run say which line they are in; return these ranks."""
+        busy = self.crew.busy()
+        self.crew.signal(busy, signal.SIGUSR1)
+        running = [m for m in busy if not self.monitor.waiting(m.rank) and not m.is_stopped]
+        self.crew.wait_until(lambda: self._know_sites(running), time.monotonic() + ANSWER_GRACE_S)
+        return running
 
     def _know_sites(self, members: list[Member]) -> bool:
         self._read_records()

@@ -55,7 +55,7 @@ def _draw(event: Event, thread: int) -> dict[str, Any]:
             "nbytes": event.nbytes,
             "dtype": event.dtype,
             "reduce_op": event.reduce_op,
-            "call_site": event.call_site,
+            "line": event.line,
         },
     }
     if event.duration_s is None:  # nobody has seen its end: an instant of the thread

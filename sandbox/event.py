@@ -5,6 +5,8 @@ from __future__ import annotations
 import enum
 from dataclasses import dataclass
 
+from sandbox import source
+
 
 class Op(enum.Enum):
     """An operation on a group, in the words of `torch.distributed`."""
@@ -59,6 +61,11 @@ class Event:
     shape: tuple[int, ...] = ()  # of the (first) tensor that was passed in
     root: int | None = None  # global rank of the source or destination; the other one of send, recv
     parts: tuple[int, ...] | None = None  # elements per member of the group, where they differ
+
+    @property
+    def line(self) -> str | None:
+        """The call site as people read it: "cell In[3], line 5"."""
+        return self.call_site and source.describe(self.call_site)
 
     @property
     def duration_s(self) -> float | None:

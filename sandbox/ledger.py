@@ -90,10 +90,10 @@ class Ledger:
         return float(sum(ring_bytes(event) for event in self._events if event.rank == rank))
 
     def to_pandas(self) -> pandas.DataFrame:
-        """Return a DataFrame, one row per event, its columns the fields of `Event`."""
+        """Return a DataFrame, one row per event, its columns the fields of `Event` and its line."""
         import pandas
 
-        names = [field.name for field in dataclasses.fields(Event)]
+        names = [*(field.name for field in dataclasses.fields(Event)), "line"]
         frame = pandas.DataFrame(
             [[getattr(event, name) for name in names] for event in self._events], columns=names
         )

@@ -12,7 +12,7 @@ from IPython.core.magic_arguments import argument, magic_arguments, parse_argstr
 from sandbox import namespace, source, warm
 from sandbox.dispatch import dump_call
 from sandbox.errors import LaunchError
-from sandbox.failure import describe_others
+from sandbox.failure import describe_others, name_ranks
 from sandbox.limits import check_timeout, check_world_size
 from sandbox.output import show
 from sandbox.run import Run
@@ -49,9 +49,10 @@ def ranks(line: str, cell: str) -> None:
     shell = get_ipython()
     filename = shell.compile.cache("\n" + cell, source.running_cell(shell.execution_count))
     cell = "\n" + shell.transform_cell(cell)  # line 1 is the one with the magic
+    names = _names_in(cell, filename)
     world = _world(options.world_size, options.fresh)
     only = _parse_ranks(options.only, world.world_size)
-    payload = dump_call(run_cell, (cell, filename, _shared_names(cell, shell.user_ns)), {})
+    payload = dump_call(run_cell, (cell, filename, _shared(names, shell.user_ns)), {})
     needs = warm.find_needs(run_cell, payload)
     run = world.call(payload, check_timeout(options.timeout), needs=needs, ranks=only)
     shown = {rank: text for rank, text in enumerate(run.results) if text is not None}
@@ -95,7 +96,10 @@ def _world(world_size: int | None, fresh: bool) -> World:
     if fresh:
         world.reset()
     if world_size is not None and world_size != world.world_size:
+        ended = list(range(world_size, world.world_size))
         world.resize(world_size)
+        if ended and not fresh:
+            show(f"Ended, and their variables are gone: {name_ranks(ended)}.\n")
     return world
 
 
@@ -110,7 +114,15 @@ def _parse_ranks(text: str | None, world_size: int) -> list[int] | None:
     return sorted({int(part) for part in parts})
 
 
-def _shared_names(cell: str, user_ns: dict[str, Any]) -> dict[str, Any]:
+def _names_in(cell: str, filename: str) -> set[str]:
+    try:
+        tree = ast.parse(cell, filename)
+    except SyntaxError as error:
+        line = source.describe(f"{filename}:{error.lineno}")
+        raise LaunchError(f"{error.msg} at {line}: {(error.text or '').strip()}") from None
+    return {node.id for node in ast.walk(tree) if isinstance(node, ast.Name)}
+
+
+def _shared(names: set[str], user_ns: dict[str, Any]) -> dict[str, Any]:
     """Return the notebook's functions, classes and modules that the cell names."""
-    names = {node.id for node in ast.walk(ast.parse(cell)) if isinstance(node, ast.Name)}
     return {name: user_ns[name] for name in names if isinstance(user_ns.get(name), SHARED_KINDS)}

@@ -54,6 +54,15 @@ def main(rank: int, settings: dict, files: list[int]) -> NoReturn:
         os._exit(status)
 
 
+class _NoKeyboard(io.TextIOBase):
+    """What a rank reads from: input() and breakpoint() say what to do instead."""
+
+    def readline(self, *_: Any, **__: Any) -> NoReturn:
+        raise RuntimeError(
+            "a rank has no keyboard. Hint: print what you want to see, or return it."
+        )
+
+
 def _redirect(output: int) -> None:
     """Send descriptors 1 and 2, C++ and NCCL included, to the owner; read from nowhere."""
     null = os.open(os.devnull, os.O_RDONLY)
@@ -62,7 +71,8 @@ def _redirect(output: int) -> None:
     os.dup2(output, 2)
     os.close(null)
     os.close(output)
-    sys.stdin = os.fdopen(0, closefd=False)
+    sys.stdin = _NoKeyboard()
+    sys.breakpointhook = sys.stdin.readline
     sys.stdout = os.fdopen(1, "w", 1, "utf-8", "replace", closefd=False)
     sys.stderr = os.fdopen(2, "w", 1, "utf-8", "replace", closefd=False)
 

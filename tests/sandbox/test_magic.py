@@ -7,7 +7,8 @@ from collections.abc import Iterator
 import pytest
 from IPython.core.interactiveshell import InteractiveShell
 
-from sandbox import magic
+import sandbox
+from sandbox import LaunchError, magic
 
 
 @pytest.fixture
@@ -119,3 +120,22 @@ def test_the_cell_is_named_by_the_number_that_stands_beside_it(shell) -> None:
     with pytest.raises(Exception, match=rf"at cell In\[{number}\], line 2"):
         result.raise_error()
     assert "sandbox/" not in str(result.error_in_exec)
+
+
+def test_a_syntax_error_is_one_line_with_the_cells_own(shell) -> None:
+    with pytest.raises(
+        LaunchError, match=r"'\(' was never closed at cell In\[.*\], line 2: x = \(1"
+    ):
+        run(shell, "%%ranks 2\nx = (1,")
+
+
+def test_ranks_that_a_smaller_world_ends_are_named(shell, capsys) -> None:
+    run(shell, "%%ranks 3\nx = 1")
+    run(shell, "%%ranks 2\nx")
+    assert "Ended, and their variables are gone: rank 2." in capsys.readouterr().out
+
+
+def test_a_rank_has_no_keyboard(shell) -> None:
+    for call in ("input()", "breakpoint()"):
+        with pytest.raises(sandbox.RankError, match=r"no keyboard(.|\n)*line 2"):
+            run(shell, f"%%ranks 2\n{call}")
