@@ -1,40 +1,64 @@
 """One check: launches within one time budget, judged facts, and a verdict at the end."""
 
+import contextlib
+import os
 import time
 from collections.abc import Callable
+from dataclasses import replace
 from types import TracebackType
-from typing import Any, Self
+from typing import Any, NoReturn, Self
 
 import sandbox
 from grader import explain, record, verdict
 from grader.mistakes import Mistake
 from grader.verdict import CheckFailed, Failure, NotSolved
 from sandbox.errors import SandboxError
+from sandbox.progress import waiting
 from sandbox.run import Run
 
-BUDGET_S = 20.0  # for all launches of one check; nbgrader gives a cell 60
+BUDGET_S = 20.0  # for all launches of one check, on a machine with nothing else to do
+MAX_STRETCH = 2.5  # nbgrader gives a cell 60 s, and what surrounds the launches needs some of them
+EXPECTED_S = 8.0  # of most checks, for the bar alone
 
 
 class Check:
-    """A check as a context: ✓ is printed when its body ends; ✗ or ○, and it raises, when not."""
+    """A check as a context: ✓ is printed when its body ends; ✗ or ○, and it raises, when not.
+
+    In a notebook a bar shows that it still runs; it is gone when the verdict comes.
+    """
 
     def __init__(self, name: str, proof: str, *answers: object) -> None:
         self.name = name
         self.proof = proof
         self._answers = answers
-        self._end_s = time.monotonic() + BUDGET_S
+        self._case = ""
+        self._bar = contextlib.ExitStack()
+        self._tick: Callable[[], None] = lambda: None
+        self._end_s = time.monotonic() + budget_s()
 
     def __enter__(self) -> Self:
         for answer in self._answers:
             if not callable(answer):
                 came = f"{answer!r}, a {type(answer).__name__}"
                 self.judge(Failure(mistake=Mistake.NOT_A_FUNCTION, came=came))
+        if verdict.is_in_notebook():
+            self._tick = self._bar.enter_context(waiting(f"Checking {self.name}", EXPECTED_S))
         return self
 
     def launch(
-        self, observe: Callable[..., Any], *args: Any, world_size: int, **options: Any
+        self,
+        observe: Callable[..., Any],
+        *args: Any,
+        world_size: int,
+        case: str = "",
+        **options: Any,
     ) -> Run:
-        """Run `observe` on ranks within what is left of the budget."""
+        """Run `observe` on ranks within what is left of the budget.
+
+        `case` is what the verdict says of these ranks and their model, if this launch is its end.
+        """
+        self._case = case
+        self._tick()
         left_s = max(self._end_s - time.monotonic(), 0.1)
         run = sandbox.launch(observe, *args, world_size=world_size, timeout_s=left_s, **options)
         self._end_s += run.waited_s  # the warm process was still importing: not the answer's fault
@@ -43,12 +67,12 @@ class Check:
     def judge(self, failure: Failure | None) -> None:
         """End the check with this failure, if it is one."""
         if failure is not None:
-            verdict.show(verdict.failed(self.name, failure))
-            raise CheckFailed(self.name, failure)
+            self._fail(failure)
 
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, _: TracebackType | None
     ) -> None:
+        self._bar.close()
         if error is None:
             verdict.show(verdict.passed(self.name, self.proof))
             record.passed(f"check_{self.name}")
@@ -61,6 +85,19 @@ class Check:
             called = "" if is_own else stub
             verdict.show(verdict.not_solved(self.name, called))
             raise NotSolved(self.name, called) from None
-        failure = explain.failure_of(error)
-        verdict.show(verdict.failed(self.name, failure))
-        raise CheckFailed(self.name, failure) from None
+        self._fail(explain.failure_of(error))
+
+    def _fail(self, failure: Failure) -> NoReturn:
+        self._bar.close()
+        in_case = replace(failure, case=self._case)
+        verdict.show(verdict.failed(self.name, in_case))
+        raise CheckFailed(self.name, in_case) from None
+
+
+def budget_s() -> float:
+    """Return the seconds that a check may take now: more where processes queue for a processor.
+
+    A right answer is not to fail because other programs run.
+    """
+    queue = os.getloadavg()[0] / (os.cpu_count() or 1)
+    return BUDGET_S * min(max(queue, 1.0), MAX_STRETCH)

@@ -1,5 +1,6 @@
 """What a failed launch says about the answer: a sandbox error becomes a mistake, or a stub."""
 
+import linecache
 import re
 
 from grader.mistakes import Mistake
@@ -39,6 +40,7 @@ train_loop_per_worker CONFIG make_trainer padded_numel predict_sent_bytes shard_
 """
 NOTEBOOK_NAMES = frozenset(_NAMES.split())
 MAX_LINES = 12
+MAX_LINE_CHARS = 60
 
 
 def stub_of(error: SandboxError) -> str | None:
@@ -82,7 +84,7 @@ def _is_at_learners_line(error: SandboxError) -> bool:
 
 
 def where_of(error: SandboxError) -> str:
-    """Return "rank 2, cell In[3], line 5", as far as it is known.
+    """Return "rank 2, cell In[3], line 5" as far as it is known, and below it the learner's line.
 
     Where ranks wait for each other, the line alone: who breaks the rule is another one than waits.
     """
@@ -90,7 +92,19 @@ def where_of(error: SandboxError) -> str:
     parts = [f"rank {error.rank}"] if is_of_one_rank and error.rank is not None else []
     if error.site:
         parts.append(source.describe(error.site))
-    return ", ".join(parts)
+    return "\n".join([", ".join(parts), _learners_line(error.site or "")]).strip()
+
+
+def _learners_line(site: str) -> str:
+    """Return the text at "file:line", shortened; none where it is not the learner's, or not found.
+
+    IPython puts the lines of its cells into the linecache.
+    """
+    filename, _, number = site.rpartition(":")
+    if not filename or not source.is_learners(filename):
+        return ""
+    text = linecache.getline(filename, int(number)).strip()
+    return text if len(text) <= MAX_LINE_CHARS else f"{text[:MAX_LINE_CHARS]}…"
 
 
 def _shorten(text: str) -> str:

@@ -4,7 +4,8 @@ from collections import Counter
 
 import torch.distributed as dist
 
-from sandbox.ledger import Event, Ledger
+from sandbox.event import Event
+from sandbox.ledger import Ledger
 
 MARK = "barrier"
 

@@ -45,7 +45,7 @@ class StoringTrainFnUtils(LocalTrainFnUtils):
         number = len(storage.checkpoints(self._path))
         final = storage.checkpoint_path(self._path, number)
         partial = final.with_suffix(".partial")
-        storage.write_report(self._path, rank, metrics)
+        storage.write_report(self._path, rank, metrics, checkpoint is not None)
         if checkpoint is not None:
             shutil.copytree(checkpoint.path, partial, dirs_exist_ok=True)
         self.barrier()  # every part is there; no rank still looks for the number above

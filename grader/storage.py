@@ -22,19 +22,25 @@ def checkpoints(storage: Path) -> list[Path]:
     return sorted(path for path in storage.glob(f"{CHECKPOINT_PREFIX}*") if not path.suffix)
 
 
-def write_report(storage: Path, rank: int, metrics: Mapping[str, Any]) -> int:
-    """Append one rank's report; return its number."""
-    path = _reports_path(storage, rank)
-    number = len(_read(path))
+def write_report(
+    storage: Path, rank: int, metrics: Mapping[str, Any], has_checkpoint: bool = False
+) -> None:
+    """Append one rank's report, and whether a checkpoint came with it."""
     numbers_and_text = {str(key): plain(value) for key, value in metrics.items()}
-    with path.open("a") as file:
-        file.write(json.dumps(numbers_and_text) + "\n")
-    return number
+    with _reports_path(storage, rank).open("a") as file:
+        file.write(json.dumps([numbers_and_text, has_checkpoint]) + "\n")
 
 
 def read_reports(storage: Path, world_size: int) -> list[list[Report]]:
     """Return the reports of each rank, in order; also those that the others never answered."""
-    return [_read(_reports_path(storage, rank)) for rank in range(world_size)]
+    return [[report for report, _ in _read(storage, rank)] for rank in range(world_size)]
+
+
+def ranks_without_checkpoint(storage: Path, world_size: int) -> list[int]:
+    """Return the ranks whose last report came without a checkpoint, though another's had one."""
+    last = [_read(storage, rank)[-1:] for rank in range(world_size)]
+    gave = [bool(report and report[0][1]) for report in last]
+    return [rank for rank, has_given in enumerate(gave) if not has_given and any(gave)]
 
 
 def clear_reports(storage: Path) -> None:
@@ -47,8 +53,10 @@ def _reports_path(storage: Path, rank: int) -> Path:
     return storage / f"reports_rank{rank}.jsonl"
 
 
-def _read(path: Path) -> list[Report]:
-    return [json.loads(line) for line in path.read_text().splitlines()] if path.exists() else []
+def _read(storage: Path, rank: int) -> list[tuple[Report, bool]]:
+    path = _reports_path(storage, rank)
+    lines = path.read_text().splitlines() if path.exists() else []
+    return [tuple(json.loads(line)) for line in lines]
 
 
 def plain(value: Any) -> Any:

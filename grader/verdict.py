@@ -12,13 +12,15 @@ COLOURS = {"✓ passed": 32, "✗ failed": 31, "○ not solved yet": 36}  # ANSI
 class Failure:
     """A wrong answer: the mistake, what was expected, what came, and where (rank, name, line).
 
-    `next_step` replaces the mistake's own where more is known.
+    `case` says on which ranks, with which model; the check adds it. `next_step` replaces the
+    mistake's own where more is known.
     """
 
     mistake: Mistake
     expected: str = ""
     came: str = ""
     where: str = ""
+    case: str = ""
     next_step: str = ""
 
 
@@ -50,11 +52,16 @@ def show(text: str) -> None:
 
     In a notebook the symbol and its word are coloured too.
     """
-    if type(sys.stdout).__module__ == "ipykernel.iostream":
+    if is_in_notebook():
         for word, colour in COLOURS.items():
             if text.startswith(word):
                 text = f"\x1b[1;{colour}m{word}\x1b[0m{text.removeprefix(word)}"
     print(text)  # noqa: T201
+
+
+def is_in_notebook() -> bool:
+    """Whether what is printed goes to a cell's output."""
+    return type(sys.stdout).__module__ == "ipykernel.iostream"
 
 
 def passed(name: str, proof: str) -> str:
@@ -69,6 +76,7 @@ def failed(name: str, failure: Failure) -> str:
         "expected": failure.expected,
         "came": failure.came,
         "where": failure.where,
+        "case": failure.case,
         "next": failure.next_step or mistake.next_step,
     }
     lines = [f"✗ failed: {name} [{mistake.name}]", f"  {mistake.meaning}"]

@@ -6,13 +6,14 @@ from typing import Any
 
 import torch
 import torch.distributed as dist
-from torch import nn
+from torch import Tensor, nn
 from torch.distributed.device_mesh import DeviceMesh
 
 import sandbox
 from grader.check import Check
 from grader.fsdp01.cases import CASES, Case, new_mesh
-from grader.fsdp01.truth import StepTruth, train
+from grader.fsdp01.judge_step import judge_initial
+from grader.fsdp01.truth import StepTruth, train, weights_of
 from grader.mistakes import Mistake
 from grader.parity import find_difference
 from grader.shards import Shard, padded_numel, shards_of
@@ -34,6 +35,7 @@ class Observation:
     num_parameters: int = 0
     num_held_by_optimizer: int = 0  # how many of the model's parameters the optimizer has
     moment_bytes: int = 0
+    initial: dict[str, Shard] = field(default_factory=dict)
     weights: dict[str, Shard] = field(default_factory=dict)
 
 
@@ -43,10 +45,10 @@ def check_build(build: Build) -> None:
     with Check("build", proof, build) as check:
         for number, case in enumerate(replace(case, frozen=()) for case in CASES):
             lr = 10.0 ** -(2 + number)
-            run = check.launch(observe, build, case, lr, world_size=case.world_size)
-            batches = [case.global_tokens(0)]
-            [truth] = train(case.new_model(MODEL_SEED), lr, batches)
-            check.judge(judge(run.results, truth, lr, case))
+            run = check.launch(observe, build, case, lr, world_size=case.world_size, case=case.text)
+            initial = weights_of(case.new_model(MODEL_SEED))
+            [truth] = train(case.new_model(MODEL_SEED), lr, [case.global_tokens(0)])
+            check.judge(judge(run.results, initial, truth, lr))
 
 
 def observe(build: Build, case: Case, lr: float) -> Observation:
@@ -60,6 +62,7 @@ def observe(build: Build, case: Case, lr: float) -> Observation:
         return Observation(returned=f"({type(model).__name__}, {type(optimizer).__name__})")
     held = [weight for group in optimizer.param_groups for weight in group["params"]]
     held_ids = {id(weight) for weight in held}
+    initial = shards_of(model.named_parameters())
     tokens = case.tokens(0, dist.get_rank()).to(sandbox.device())
     toys.next_token_loss(model(tokens), tokens).backward()
     optimizer.step()
@@ -79,12 +82,18 @@ def observe(build: Build, case: Case, lr: float) -> Observation:
         num_parameters=len(list(model.parameters())),
         num_held_by_optimizer=sum(id(weight) in held_ids for weight in model.parameters()),
         moment_bytes=sum(moment.storage_bytes for moment in moments.values()),
+        initial=initial,
         weights=shards_of(model.named_parameters()),
     )
 
 
-def judge(seen: Sequence[Observation], truth: StepTruth, lr: float, case: Case) -> Failure | None:
-    """Judge the model, the optimizer's settings and bytes, and the weights after one step."""
+def judge(
+    seen: Sequence[Observation], initial: Mapping[str, Tensor], truth: StepTruth, lr: float
+) -> Failure | None:
+    """Judge the model, the optimizer's settings and bytes, and the weights before and after a step.
+
+    `initial` is the weights that the model starts with.
+    """
     for rank, observation in enumerate(seen):
         failure = (
             _judge_returned(observation)
@@ -93,17 +102,13 @@ def judge(seen: Sequence[Observation], truth: StepTruth, lr: float, case: Case) 
             or _judge_moments(observation, truth, len(seen))
         )
         if failure is not None:
-            return Failure(
-                mistake=failure.mistake,
-                expected=failure.expected,
-                came=failure.came,
-                where=f"rank {rank} (case: {case.text})",
-            )
+            return replace(failure, where=f"rank {rank}")
+    if failure := judge_initial([observation.initial for observation in seen], initial):
+        return failure
     difference = find_difference([observation.weights for observation in seen], truth.weights)
     if difference is None:
         return None
-    failure = difference.as_failure(Mistake.WRONG_WEIGHTS, "weight after one step")
-    return replace(failure, where=f"{failure.where} (case: {case.text})")
+    return difference.as_failure(Mistake.WRONG_WEIGHTS, "weight after one step")
 
 
 def _judge_returned(observation: Observation) -> Failure | None:

@@ -1,5 +1,6 @@
 """The cases that fsdp01's checks go through: world sizes 1 to 4, and models chosen for traps."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -16,6 +17,16 @@ SAMPLES_PER_RANK = 2
 LEARNING_RATE = 1e-2
 
 
+def count_ranks(world_size: int) -> str:
+    """Return "1 rank" or "3 ranks"."""
+    return "1 rank" if world_size == 1 else f"{world_size} ranks"
+
+
+def describe_model(options: Mapping[str, Any]) -> str:
+    """Return "Transformer(dim=20, num_blocks=3)"."""
+    return f"Transformer({', '.join(f'{name}={value}' for name, value in options.items())})"
+
+
 @dataclass(frozen=True)
 class Case:
     """One model on `world_size` ranks; `frozen` names parameters that are not trained."""
@@ -27,12 +38,9 @@ class Case:
 
     @property
     def text(self) -> str:
-        """Return "3 ranks, a frozen weight", for a verdict."""
-        ranks = "1 rank" if self.world_size == 1 else f"{self.world_size} ranks"
-        traps = ["tied weights"] * bool(self.model.get("tied")) + ["a frozen weight"] * bool(
-            self.frozen
-        )
-        return ", ".join([ranks, *traps])
+        """Return "3 ranks, Transformer(dim=20, num_blocks=3), a frozen weight", for a verdict."""
+        frozen = ["a frozen weight"] if self.frozen else []
+        return ", ".join([count_ranks(self.world_size), describe_model(self.model), *frozen])
 
     def new_model(self, seed: int = 0) -> toys.Transformer:
         """Return the whole model in float64, the same on every rank."""

@@ -12,7 +12,15 @@ from torch import Tensor, nn
 import sandbox
 from grader import explain, phases, storage
 from grader.check import Check
-from grader.fsdp01.cases import FROZEN, LEARNING_RATE, SHALLOW, TIED, Case, new_sharded
+from grader.fsdp01.cases import (
+    FROZEN,
+    LEARNING_RATE,
+    SHALLOW,
+    TIED,
+    Case,
+    count_ranks,
+    new_sharded,
+)
 from grader.fsdp01.truth import StepTruth, train
 from grader.mistakes import Mistake
 from grader.parity import find_difference
@@ -57,10 +65,9 @@ def check_checkpoint(save_checkpoint: Save, load_checkpoint: Load) -> None:
             with tempfile.TemporaryDirectory(prefix="shardlab-") as directory:
                 _save(check, save_checkpoint, directory, case, number + 1)
                 truth = truth_of(case)
-                loaded = (load_checkpoint, directory, case)
-                run = check.launch(observe_load, *loaded, world_size=case.world_size)
-                check.judge(judge(run.results, truth, number + 1))
-                check.judge(_judge_elsewhere(check, loaded, other_world_size, truth, number + 1))
+                for world_size in (case.world_size, other_world_size):
+                    loaded = (load_checkpoint, directory, case)
+                    check.judge(_load(check, loaded, world_size, truth, number + 1))
 
 
 # -- observe --------------------------------------------------------------------------------------
@@ -142,30 +149,39 @@ def judge(
     return None
 
 
-def _judge_elsewhere(
+def _load(
     check: Check, loaded: tuple, world_size: int, truth: Sequence[StepTruth], next_epoch: int
 ) -> Failure | None:
-    """Judge the load on another number of ranks; where only that fails, the file layout is why."""
+    """Judge the load on `world_size` ranks; where it fails, the files may be why."""
+    _, directory, case = loaded
+    elsewhere = replace(case, world_size=world_size)
+    text = f"saved on {count_ranks(case.world_size)}, loaded on {elsewhere.text}"
     try:
-        run = check.launch(observe_load, *loaded, world_size=world_size)
+        run = check.launch(observe_load, *loaded, world_size=world_size, case=text)
         failure = judge(run.results, truth, next_epoch)
     except RankError as error:
         if explain.stub_of(error) is not None:
             raise
         failure = explain.failure_of(error)
-    if failure is None or _is_dcp(Path(loaded[1])):
-        return failure
-    return replace(failure, mistake=Mistake.LOCAL_SHARD_TORCH_SAVE)
+    is_elsewhere = world_size != case.world_size
+    if failure is not None and _holds_shards(Path(directory), is_elsewhere):
+        return replace(failure, mistake=Mistake.LOCAL_SHARD_TORCH_SAVE)
+    return failure
 
 
-def _is_dcp(directory: Path) -> bool:
-    return any(path.name == ".metadata" for path in directory.rglob("*"))
+def _holds_shards(directory: Path, is_elsewhere: bool) -> bool:
+    """Whether torch.save wrote shards: pickled DTensors, or what loads on as many ranks alone."""
+    if any(directory.rglob(".metadata")):  # dcp's record of where each shard belongs
+        return False
+    files = [path for path in directory.rglob("*") if path.is_file()]
+    return is_elsewhere or any(b"DTensor" in path.read_bytes() for path in files)
 
 
 def _save(check: Check, save: Save, directory: str, case: Case, next_epoch: int) -> None:
     """Save on the case's ranks; tell a state that only some ranks collect from other hangs."""
     try:
-        check.launch(observe_save, save, directory, case, next_epoch, world_size=case.world_size)
+        saved = (observe_save, save, directory, case, next_epoch)
+        check.launch(*saved, world_size=case.world_size, case=f"saving on {case.text}")
     except (DeadlockError, CollectiveMismatchError) as error:
         ledger = error.run.ledger if error.run else Ledger()
         since_mark = [phases.phases_of(ledger, rank)[1:] for rank in range(case.world_size)]

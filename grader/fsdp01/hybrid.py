@@ -1,7 +1,7 @@
 """Bonus: sharded inside groups of ranks, replicated between them."""
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 
 import torch
 import torch.distributed as dist
@@ -62,7 +62,8 @@ def check_shard_hybrid(shard_hybrid: ShardHybrid) -> None:
     with Check("shard_hybrid", proof, shard_hybrid) as check:
         for hybrid in CASES:
             case = hybrid.case
-            run = check.launch(observe, shard_hybrid, hybrid, world_size=case.world_size)
+            text = f"mesh {hybrid.num_replicas} × {hybrid.num_shards}: {case.text}"
+            run = check.launch(observe, shard_hybrid, hybrid, world_size=case.world_size, case=text)
             batches = [case.global_tokens(0)]
             [truth] = train(case.new_model(), 0.0, batches)
             check.judge(judge(run.results, run.ledger, truth, hybrid))
@@ -93,11 +94,7 @@ def judge(
             _judge_placements(observation, rank, truth, hybrid)
             or _judge_groups(ledger, rank, hybrid)
         )
-    failure = failure or judge_gradients([observation.gradients for observation in seen], [truth])
-    if failure is None:
-        return None
-    mesh = f"{hybrid.num_replicas} × {hybrid.num_shards}"
-    return replace(failure, where=f"{failure.where} (mesh {mesh})")
+    return failure or judge_gradients([observation.gradients for observation in seen], [truth])
 
 
 def _judge_placements(

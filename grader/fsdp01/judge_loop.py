@@ -13,6 +13,7 @@ from grader.fsdp01.truth import StepTruth
 from grader.mistakes import Mistake
 from grader.storage import Report
 from grader.verdict import Failure
+from sandbox.failure import name_ranks
 
 NUM_STEPS = 2  # of an epoch: 24 samples in batches of 12
 METRICS = ("loss", "grad_norm", "epoch")
@@ -39,6 +40,16 @@ def unequal_reports(counts: Sequence[int], where: str) -> Failure:
         expected="as many reports on every rank: one per epoch",
         came=", ".join(f"rank {rank}: {count}" for rank, count in enumerate(counts)),
         where=where,
+    )
+
+
+def lost_checkpoint(ranks: Sequence[int], failure: Failure) -> Failure:
+    """Return the failure of a resume that misses what `ranks` kept to themselves."""
+    return replace(
+        failure,
+        mistake=Mistake.RANK0_ONLY_CHECKPOINT,
+        expected="a checkpoint from every rank, or one that is whole",
+        came=f"none from {name_ranks(list(ranks))}; to resume raised {failure.came.split(':')[0]}",
     )
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import torch
@@ -25,31 +26,20 @@ if TYPE_CHECKING:
 SLACK_BYTES = 512  # a small tensor that the answer keeps for itself is nobody's copy of a weight
 
 
-def judge_structure(
-    seen: Sequence[Observation], weights: Mapping[str, Tensor], case: Case
-) -> Failure | None:
+def judge_structure(seen: Sequence[Observation], weights: Mapping[str, Tensor]) -> Failure | None:
     """Judge what is held and which units there are, before any step."""
     for rank, observation in enumerate(seen):
         failure = (
             _judge_returned(observation)
             or _judge_wrapping(observation)
+            or _judge_place(observation)
             or _judge_shards(observation, weights, rank, len(seen))
             or _judge_bytes(observation, rank, len(seen))
             or _judge_units(observation)
         )
         if failure is not None:
-            return _in_case(failure, rank, case)
+            return replace(failure, where=f"rank {rank}")
     return None
-
-
-def _in_case(failure: Failure, rank: int, case: Case) -> Failure:
-    where = failure.where or f"rank {rank}"
-    return Failure(
-        mistake=failure.mistake,
-        expected=failure.expected,
-        came=failure.came,
-        where=f"{where} (case: {case.text})",
-    )
 
 
 def _judge_returned(observation: Observation) -> Failure | None:
@@ -74,6 +64,16 @@ def _judge_wrapping(observation: Observation) -> Failure | None:
     else:
         mistake = Mistake.BLOCK_NOT_WRAPPED
     return Failure(mistake=mistake, expected="every parameter a DTensor", came=came)
+
+
+def _judge_place(observation: Observation) -> Failure | None:
+    if observation.is_in_place:
+        return None
+    return Failure(
+        mistake=Mistake.NOT_IN_PLACE,
+        expected="the model that was given, sharded",
+        came="other parameters than the given model's",
+    )
 
 
 def _is_inside(name: str, modules: Iterable[str]) -> bool:
@@ -178,8 +178,7 @@ def judge_step(
     seen: Sequence[Observation], ledger: Ledger, truth: StepTruth, case: Case
 ) -> Failure | None:
     """Judge the collectives of one forward and backward, and the gradients they left."""
-    failure = _judge_collectives(seen, ledger, case) or _judge_gradients(seen, truth)
-    return None if failure is None else _in_case(failure, 0, case)
+    return _judge_collectives(seen, ledger, case) or _judge_gradients(seen, truth)
 
 
 def _judge_collectives(seen: Sequence[Observation], ledger: Ledger, case: Case) -> Failure | None:

@@ -1,13 +1,13 @@
 """Judge training steps against one process on the whole batch, and name what went wrong."""
 
 import functools
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 
 import torch
 from torch import Tensor
 
-from grader.fsdp01.truth import StepTruth, norm_of
+from grader.fsdp01.truth import CLIPPINGS, Clipping, StepTruth, norm_of
 from grader.mistakes import Mistake
 from grader.parity import find_difference, is_close
 from grader.shards import Shard, chunk_rows
@@ -39,13 +39,20 @@ def judge_steps(
             or judge_weights([rank.weights for rank in ranks], truth)
         )
         if failure is not None:
-            return Failure(
-                mistake=failure.mistake,
-                expected=failure.expected,
-                came=failure.came,
-                where=f"{failure.where}, step {step}",
-            )
+            return replace(failure, where=f"{failure.where}, step {step}")
     return None
+
+
+def judge_any_clipping(judge: Callable[[Clipping], Failure | None]) -> Failure | None:
+    """Judge by each way of clipping; accept any, else prefer one by which the gradient is right."""
+    failures = []
+    for clipping in CLIPPINGS:
+        failure = judge(clipping)
+        if failure is None:
+            return None
+        failures.append(failure)
+    named = [failure for failure in failures if failure.mistake is not Mistake.WRONG_GRADIENT]
+    return (named or failures)[0]
 
 
 def _judge_returned(ranks: Sequence[StepSeen], world_size: int) -> Failure | None:
@@ -59,6 +66,19 @@ def _judge_returned(ranks: Sequence[StepSeen], world_size: int) -> Failure | Non
             )
     assert len(ranks) == world_size
     return None
+
+
+def judge_initial(
+    shards: Sequence[Mapping[str, Shard]], initial: Mapping[str, Tensor]
+) -> Failure | None:
+    """Judge the weights before any step: those that config's seed gives."""
+    difference = find_difference(shards, initial)
+    if difference is None:
+        return None
+    return replace(
+        difference.as_failure(Mistake.WRONG_MODEL, "weight before any step"),
+        next_step='pass on all of config["model"]: its "seed" decides what the weights start as',
+    )
 
 
 def judge_loss(losses: Sequence[float], truth: StepTruth) -> Failure | None:

@@ -22,6 +22,7 @@ class LoopStep:
 
     tokens: Tensor
     arrived: dict[str, Shard]
+    weights_before: dict[str, Shard]
     weights: dict[str, Shard]
 
 
@@ -43,6 +44,7 @@ class LoopWatch:
         self._model: nn.Module | None = None
         self._forwards: list[_Forward] = []
         self._arrived: dict[str, Shard] = {}
+        self._weights_before: dict[str, Shard] = {}
         register_module_forward_hook(self._after_forward)
         register_optimizer_step_pre_hook(self._before_step)
         register_optimizer_step_post_hook(self._after_step)
@@ -61,8 +63,9 @@ class LoopWatch:
 
     def _record(self) -> None:
         if self._forwards and self._model is not None:
-            parameters = self._model.named_parameters()
-            self._arrived = shards_of((name, weight.grad) for name, weight in parameters)
+            weights = dict(self._model.named_parameters())
+            self._arrived = shards_of((name, weight.grad) for name, weight in weights.items())
+            self._weights_before = shards_of(weights.items())
 
     def _after_step(self, *_: Any) -> None:
         if not self._forwards or self._model is None:
@@ -70,5 +73,5 @@ class LoopWatch:
         trained = [entry for entry in self._forwards if entry.is_trained]
         tokens = torch.cat([entry.tokens for entry in trained or self._forwards])
         weights = shards_of(self._model.named_parameters())
-        self.steps.append(LoopStep(tokens, self._arrived, weights))
+        self.steps.append(LoopStep(tokens, self._arrived, self._weights_before, weights))
         self._forwards.clear()

@@ -107,16 +107,22 @@ def observe_run(make_trainer: MakeTrainer, path: str) -> tuple[int, object]:
 
 
 def _run_and_judge(check: Check, make_trainer: MakeTrainer, path: str) -> Failure | None:
-    options = {"world_size": WORLD_SIZE, "init_process_group": False}
     try:
-        seen = check.launch(observe_run, make_trainer, path, **options).results
+        run = check.launch(
+            observe_run,
+            make_trainer,
+            path,
+            world_size=WORLD_SIZE,
+            case=f"the trainer's loop on {WORLD_SIZE} ranks",
+            init_process_group=False,
+        )
     except (DeadlockError, CollectiveMismatchError) as error:
         counts = [len(reports) for reports in storage.read_reports(Path(path), WORLD_SIZE)]
         if len(set(counts)) > 1:
             return judge_loop.unequal_reports(counts, explain.where_of(error))
         raise
     reports = storage.read_reports(Path(path), WORLD_SIZE)
-    return judge_run(seen, reports, len(storage.checkpoints(Path(path))))
+    return judge_run(run.results, reports, len(storage.checkpoints(Path(path))))
 
 
 def judge_run(

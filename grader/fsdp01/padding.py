@@ -4,6 +4,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from grader.check import Check
+from grader.fsdp01.cases import count_ranks
 from grader.mistakes import Mistake
 from grader.shards import padded_numel as true_padded_numel
 from grader.verdict import Failure
@@ -44,10 +45,17 @@ def judge(answers: Sequence[float | str]) -> Failure | None:
     shape, world_size = CASES[first]
     return Failure(
         mistake=_name_mistake(answers),
-        expected=f"{expected[first]}",
-        came=f"{answers[first]}",
-        where=f"shape {shape} on {world_size} ranks",
+        expected=f"{expected[first]:,}",
+        came=_text(answers[first]),
+        where=f"shape {shape} on {count_ranks(world_size)}",
     )
+
+
+def _text(answer: float | str) -> str:
+    """Return a whole number as one: "1,200", not "1200.0"."""
+    if isinstance(answer, str):
+        return answer
+    return f"{answer:,.0f}" if float(answer).is_integer() else f"{answer:,}"
 
 
 def _name_mistake(answers: Sequence[float | str]) -> Mistake:

@@ -1,12 +1,14 @@
 """Step 1: which rows of a parameter each rank holds."""
 
 import contextlib
+import itertools
 import operator
 from collections import Counter
 from collections.abc import Callable, Sequence
 
 from grader import verdict
 from grader.check import Check
+from grader.fsdp01.cases import count_ranks
 from grader.mistakes import Mistake
 from grader.shards import chunk_rows
 from grader.verdict import Failure
@@ -16,6 +18,7 @@ NUM_ROWS = (12, 5, 13, 6, 9, 1, 3)
 WORLD_SIZES = (1, 2, 3, 4, 5)
 CASES = [(num_rows, world_size) for num_rows in NUM_ROWS for world_size in WORLD_SIZES]
 MAX_ROW = 10**12
+MAX_DRAWN_ROW = 1_000
 
 Rows = Callable[[int, int, int], tuple[int, int]]
 Answer = tuple[int, int] | str  # (first, stop), or what came instead
@@ -59,7 +62,7 @@ def judge_rows(answers: list[list[Answer]]) -> Failure | None:
 def _judge_case(
     num_rows: int, expected: list[tuple[int, int]], rows: list[Answer]
 ) -> Failure | None:
-    where = f"{num_rows} rows on {len(rows)} ranks"
+    where = f"{num_rows} rows on {count_ranks(len(rows))}"
     for rank, answer in enumerate(rows):
         if not isinstance(answer, tuple):
             return Failure(
@@ -69,17 +72,24 @@ def _judge_case(
                 where=f"rank {rank}, {where}",
             )
     came = [answer for answer in rows if isinstance(answer, tuple)]
-    if [_or_none(pair) for pair in came] == [_or_none(pair) for pair in expected]:
+    if _held(came) == _held(expected):
         return None
     # Rows that do not exist count once per side, however many an answer names.
     held = [range(max(first, -1), min(stop, num_rows + 1)) for first, stop in came]
-    mistake = _name_mistake(num_rows, held)
+    takes_rest = _held(came) == _held(_rest_to_last(num_rows, len(came)))
+    mistake = Mistake.REST_TO_LAST_RANK if takes_rest else _name_mistake(num_rows, held)
     return Failure(mistake=mistake, expected=_text(expected), came=_text(came), where=where)
 
 
-def _or_none(pair: tuple[int, int]) -> tuple[int, int] | None:
+def _held(pairs: list[tuple[int, int]]) -> list[tuple[int, int] | None]:
     """Return the rows as (first, stop); None where there are none, in whatever way written."""
-    return pair if pair[0] < pair[1] else None
+    return [(first, stop) if first < stop else None for first, stop in pairs]
+
+
+def _rest_to_last(num_rows: int, world_size: int) -> list[tuple[int, int]]:
+    share = num_rows // world_size
+    firsts = [rank * share for rank in range(world_size)]
+    return list(itertools.pairwise([*firsts, num_rows]))
 
 
 def _text(pairs: list[tuple[int, int]]) -> str:
@@ -95,6 +105,10 @@ def _name_mistake(num_rows: int, held: Sequence[range]) -> Mistake:
     return Mistake.BALANCED_SPLIT if len(holders) == num_rows else Mistake.WRONG_RESULT
 
 
+def _is_small(pair: tuple[int, int]) -> bool:
+    return max(map(abs, pair)) <= MAX_DRAWN_ROW
+
+
 def draw_rows(rows_of_rank: Rows, num_rows: int, world_size: int) -> ShardPicture | None:
     """Return a picture of the rows that `rows_of_rank` gives each rank."""
     try:
@@ -102,4 +116,10 @@ def draw_rows(rows_of_rank: Rows, num_rows: int, world_size: int) -> ShardPictur
     except NotImplementedError:
         verdict.show(verdict.not_solved("draw_rows", "rows_of_rank"))
         return None
-    return ShardPicture([range(*pair) for pair in pairs])
+    answers = [_as_rows(pair) for pair in pairs]
+    small = [pair for pair in answers if isinstance(pair, tuple) and _is_small(pair)]
+    if len(small) < len(answers):
+        came = ", ".join(map(str, answers))
+        verdict.show(f"Not drawn, since it takes pairs of rows up to {MAX_DRAWN_ROW:,}: {came}")
+        return None
+    return ShardPicture([range(*pair) for pair in small])

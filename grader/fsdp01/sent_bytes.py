@@ -11,7 +11,7 @@ from torch.distributed.fsdp import fully_shard
 from torch.nn.parallel import DistributedDataParallel
 
 from grader.check import Check
-from grader.fsdp01.cases import SMALL, TIED, UNEVEN
+from grader.fsdp01.cases import SMALL, TIED, UNEVEN, Case
 from grader.fsdp01.measure import events_of_steps, run_steps
 from grader.mistakes import Mistake
 from grader.shards import padded_numel
@@ -49,7 +49,9 @@ def check_predict_sent_bytes(predict_sent_bytes: Predict) -> None:
         predictions = check.launch(observe, predict_sent_bytes, world_size=1).results[0]
         check.judge(judge_form(predictions))
         for (world_size, model), predicted in zip(CASES, predictions, strict=True):
-            run = check.launch(run_steps, list(STRATEGIES.values()), model, world_size=world_size)
+            case = Case(world_size, model).text
+            strategies = list(STRATEGIES.values())
+            run = check.launch(run_steps, strategies, model, world_size=world_size, case=case)
             steps = events_of_steps(run.ledger, len(STRATEGIES))
             for strategy, step in zip(STRATEGIES, steps, strict=True):
                 measured = step.sent_bytes(rank=0)
@@ -142,7 +144,6 @@ def judge(
         mistake=named[0] if named else Mistake.ESTIMATE_WRONG,
         expected=f"{strategy}: {measured:,.0f} bytes measured",
         came=f"{predicted:,.0f} bytes predicted",
-        where=f"{sizes.world_size} ranks",
     )
 
 

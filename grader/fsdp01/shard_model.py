@@ -26,6 +26,7 @@ class Observation:
     """What one rank saw of the sharded model; `loss` is None where no step could be run."""
 
     returned: str
+    is_in_place: bool = False  # the model that was given has the parameters of the returned one
     weights: dict[str, Shard] = field(default_factory=dict)
     held_bytes: int = 0
     blocks: tuple[str, ...] = ()
@@ -42,11 +43,13 @@ def check_shard_model(shard_model: ShardModel) -> None:
     )
     with Check("shard_model", proof, shard_model) as check:
         for case in CASES:
-            run = check.launch(observe, shard_model, case, world_size=case.world_size)
+            run = check.launch(
+                observe, shard_model, case, world_size=case.world_size, case=case.text
+            )
             model = case.new_model()
             weights = weights_of(model)
             [truth] = train(model, 0.0, [case.global_tokens(0)])
-            check.judge(judge_sharding.judge_structure(run.results, weights, case))
+            check.judge(judge_sharding.judge_structure(run.results, weights))
             check.judge(judge_sharding.judge_step(run.results, run.ledger, truth, case))
 
 
@@ -54,9 +57,11 @@ def observe(shard_model: ShardModel, case: Case) -> Observation:
     """Shard a model, look at what is held, and run one forward and backward if that can work."""
     mesh = new_mesh()
     before = live_storages()
-    model = shard_model(case.new_model(), mesh)
+    given = case.new_model()
+    model = shard_model(given, mesh)
     if not isinstance(model, nn.Module):
         return Observation(returned=type(model).__name__)
+    is_in_place = set(map(id, given.parameters())) == set(map(id, model.parameters()))
     held_bytes = new_bytes(before)
     weights = shards_of(model.named_parameters())
     modules = dict(model.named_modules())
@@ -68,7 +73,7 @@ def observe(shard_model: ShardModel, case: Case) -> Observation:
         loss = _run_step(model, case)
         units = units_of(model)
     gradients = shards_of((name, weight.grad) for name, weight in model.named_parameters())
-    return Observation("Module", weights, held_bytes, blocks, units, loss, gradients)
+    return Observation("Module", is_in_place, weights, held_bytes, blocks, units, loss, gradients)
 
 
 def _run_step(model: nn.Module, case: Case) -> float:

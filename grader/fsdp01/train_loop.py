@@ -2,7 +2,7 @@
 
 import tempfile
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -11,13 +11,14 @@ import torch
 from grader import explain, storage
 from grader.check import Check
 from grader.fsdp01 import judge_loop
-from grader.fsdp01.cases import SHALLOW, TIED
+from grader.fsdp01.cases import SHALLOW, TIED, count_ranks, describe_model
 from grader.fsdp01.judge_loop import Epoch
+from grader.fsdp01.judge_step import judge_any_clipping, judge_initial
 from grader.fsdp01.loop_watch import LoopStep, LoopWatch
-from grader.fsdp01.truth import CLIP_EPSILONS, train
+from grader.fsdp01.truth import Clipping, train, weights_of
 from grader.verdict import Failure
 from sandbox import toys
-from sandbox.errors import CollectiveMismatchError, DeadlockError
+from sandbox.errors import CollectiveMismatchError, DeadlockError, RankError
 
 TrainLoop = Callable[[dict[str, Any]], None]
 
@@ -44,6 +45,12 @@ class LoopCase:
             "seed": self.seed,
         }
 
+    def text(self, epoch: int) -> str:
+        """Return "epoch 1, resumed, on 2 ranks, Transformer(dim=20)", for a verdict."""
+        which = f"epoch {epoch}, resumed," if epoch else f"epoch {epoch}"
+        ranks = count_ranks(self.world_sizes[epoch])
+        return f"{which} on {ranks}, {describe_model(self.model)}"
+
 
 CASES = (
     LoopCase(world_sizes=(4, 2), model=SHALLOW, max_norm=1e9, seed=1),
@@ -61,20 +68,32 @@ def check_train_loop(train_loop_per_worker: TrainLoop) -> None:
         for case in CASES:
             with tempfile.TemporaryDirectory(prefix="shardlab-") as path:
                 epochs: list[Epoch] = []
-                for number, world_size in enumerate(case.world_sizes):
-                    config = case.config(num_epochs=number + 1)
-                    epochs.append(run_epoch(check, train_loop_per_worker, config, world_size, path))
+                for _ in case.world_sizes:
+                    epochs.append(run_epoch(check, train_loop_per_worker, case, len(epochs), path))
                     check.judge(_judge(epochs, case))
 
 
-def run_epoch(
-    check: Check, loop: TrainLoop, config: dict[str, Any], world_size: int, path: str
-) -> Epoch:
-    """Run the loop on ranks, through Ray Train; return what was seen of it on each rank."""
+def run_epoch(check: Check, loop: TrainLoop, case: LoopCase, epoch: int, path: str) -> Epoch:
+    """Run the loop on ranks, through Ray Train, to the end of `epoch`; return what was seen."""
+    world_size = case.world_sizes[epoch]
+    before = case.world_sizes[epoch - 1] if epoch else 0
+    without_checkpoint = storage.ranks_without_checkpoint(Path(path), before)
     storage.clear_reports(Path(path))
-    options = {"world_size": world_size, "init_process_group": False}
     try:
-        run = check.launch(observe, loop, config, path, **options)
+        run = check.launch(
+            observe,
+            loop,
+            case.config(epoch + 1),
+            path,
+            world_size=world_size,
+            case=case.text(epoch),
+            init_process_group=False,
+        )
+    except RankError as error:
+        is_in_parts = any(Path(path).rglob(".metadata"))  # dcp's: one rank's files are not it all
+        if without_checkpoint and is_in_parts and explain.stub_of(error) is None:
+            check.judge(judge_loop.lost_checkpoint(without_checkpoint, explain.failure_of(error)))
+        raise
     except (DeadlockError, CollectiveMismatchError) as error:
         counts = [len(reports) for reports in storage.read_reports(Path(path), world_size)]
         if len(set(counts)) > 1:
@@ -94,7 +113,7 @@ def observe(loop: TrainLoop, config: dict[str, Any], path: str) -> list[LoopStep
 
 
 def _judge(epochs: Sequence[Epoch], case: LoopCase) -> Failure | None:
-    """Judge the last of `epochs`; either way of writing the clipping factor is accepted."""
+    """Judge the last of `epochs`."""
     config = case.config(len(epochs))
     options = {"seq_len": config["seq_len"], "vocab_size": config["model"]["vocab_size"]}
     samples = toys.token_samples(range(config["num_samples"]), **options)
@@ -103,18 +122,16 @@ def _judge(epochs: Sequence[Epoch], case: LoopCase) -> Failure | None:
         or judge_loop.judge_data(epochs, samples)  # first: an epoch repeated is reported again
         or judge_loop.judge_report_count([len(entry) for entry in epochs[-1].reports], 1)
     )
-    if failure is None:
-        batches = [tokens for epoch in epochs for tokens in epoch.batches()]
-        failures = [
-            judge_loop.judge_training(
-                epochs[-1],
-                train(toys.Transformer(**config["model"]), 1e-2, batches, case.max_norm, epsilon),
-                case.max_norm,
-            )
-            for epsilon in CLIP_EPSILONS
-        ]
-        failure = None if None in failures else failures[0]
-    if failure is None:
-        return None
-    number, world_size = len(epochs) - 1, case.world_sizes[len(epochs) - 1]
-    return replace(failure, where=f"{failure.where} (epoch {number}, {world_size} ranks)".strip())
+    if failure is None and len(epochs) == 1:
+        initial = weights_of(toys.Transformer(**config["model"]))
+        failure = judge_initial([steps[0].weights_before for steps in epochs[0].steps], initial)
+    if failure is not None:
+        return failure
+    batches = [tokens for epoch in epochs for tokens in epoch.batches()]
+
+    def judge(clipping: Clipping) -> Failure | None:
+        model = toys.Transformer(**config["model"])
+        truths = train(model, config["lr"], batches, case.max_norm, clipping)
+        return judge_loop.judge_training(epochs[-1], truths, case.max_norm)
+
+    return judge_any_clipping(judge)

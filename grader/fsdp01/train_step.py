@@ -1,7 +1,6 @@
 """Step 5: one training step on a slice of the batch, equal to one process on all of it."""
 
 from collections.abc import Callable
-from dataclasses import replace
 
 import torch
 import torch.distributed as dist
@@ -10,9 +9,9 @@ from torch import Tensor, nn
 import sandbox
 from grader.check import Check
 from grader.fsdp01.cases import CASES, LEARNING_RATE, Case, new_sharded
-from grader.fsdp01.judge_step import StepSeen, judge_steps
+from grader.fsdp01.judge_step import StepSeen, judge_any_clipping, judge_steps
 from grader.fsdp01.step_hook import record_gradients
-from grader.fsdp01.truth import CLIP_EPSILONS, train
+from grader.fsdp01.truth import Clipping, train
 from grader.shards import Shard, shards_of
 from grader.verdict import Failure
 
@@ -30,7 +29,9 @@ def check_train_step(train_step: TrainStep) -> None:
     )
     with Check("train_step", proof, train_step) as check:
         for case in CASES:
-            run = check.launch(observe, train_step, case, world_size=case.world_size)
+            run = check.launch(
+                observe, train_step, case, world_size=case.world_size, case=case.text
+            )
             for number, (max_norm, num_steps) in enumerate(ROUNDS):
                 seen = [rounds[number] for rounds in run.results]
                 check.judge(_judge(seen, case, max_norm, num_steps))
@@ -78,12 +79,10 @@ def _as_numbers(answer: object) -> tuple[float, float] | str:
 def _judge(
     seen: list[list[StepSeen]], case: Case, max_norm: float, num_steps: int
 ) -> Failure | None:
-    """Accept either way of writing the clipping factor, with torch's 1e-6 or without."""
     batches = [case.global_tokens(step) for step in range(num_steps)]
-    failures = []
-    for epsilon in CLIP_EPSILONS:
-        truths = train(case.new_model(), LEARNING_RATE, batches, max_norm, epsilon)
-        failures.append(judge_steps(seen, truths, max_norm))
-    if None in failures or failures[0] is None:
-        return None
-    return replace(failures[0], where=f"{failures[0].where} (case: {case.text})")
+
+    def judge(clipping: Clipping) -> Failure | None:
+        truths = train(case.new_model(), LEARNING_RATE, batches, max_norm, clipping)
+        return judge_steps(seen, truths, max_norm)
+
+    return judge_any_clipping(judge)

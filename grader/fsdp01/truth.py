@@ -9,8 +9,25 @@ from torch import Tensor, nn
 
 from sandbox import toys
 
-# What torch.nn.utils.clip_grad_norm_ adds to the norm before it divides; and no such addend.
-CLIP_EPSILONS = (1e-6, 0.0)
+
+@dataclass(frozen=True)
+class Clipping:
+    """A way to clip: what is added to the norm before dividing by it, and how many times."""
+
+    epsilon: float = 0.0
+    times: int = 1
+
+    def factor(self, norm: float, max_norm: float) -> float:
+        """Return what gradients of this norm are multiplied by."""
+        factor = 1.0
+        for _ in range(self.times):
+            factor *= min(1.0, max_norm / (factor * norm + self.epsilon))
+        return factor
+
+
+# All are right. torch.nn.utils.clip_grad_norm_ adds 1e-6; called again, it finds the norm that hair
+# too long once more.
+CLIPPINGS = (Clipping(1e-6), Clipping(), Clipping(1e-6, times=2))
 
 
 @dataclass(frozen=True)
@@ -30,12 +47,12 @@ def train(
     lr: float,
     batches: Iterable[Tensor],
     max_norm: float = float("inf"),
-    clip_epsilon: float = 0.0,
+    clipping: Clipping = Clipping(),
 ) -> list[StepTruth]:
     """Return what each step of one-process training must give; `model` is trained in place."""
     optimizer = torch.optim.AdamW(model.parameters(), lr=lr)
     with _one_thread():
-        return [_step(model, optimizer, tokens, max_norm, clip_epsilon) for tokens in batches]
+        return [_step(model, optimizer, tokens, max_norm, clipping) for tokens in batches]
 
 
 @contextlib.contextmanager
@@ -54,7 +71,7 @@ def _step(
     optimizer: torch.optim.Optimizer,
     tokens: Tensor,
     max_norm: float,
-    clip_epsilon: float,
+    clipping: Clipping,
 ) -> StepTruth:
     optimizer.zero_grad()
     logits = model(tokens)
@@ -67,7 +84,7 @@ def _step(
     trained = [(name, w.grad) for name, w in model.named_parameters() if w.grad is not None]
     gradients = {name: gradient.clone() for name, gradient in trained}
     grad_norm = norm_of(gradients.values())
-    clip_factor = min(1.0, max_norm / (grad_norm + clip_epsilon))
+    clip_factor = clipping.factor(grad_norm, max_norm)
     for _, gradient in trained:
         gradient.mul_(clip_factor)
     optimizer.step()

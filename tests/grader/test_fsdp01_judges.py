@@ -5,16 +5,19 @@ from dataclasses import replace
 import pytest
 import torch
 
+from grader import storage
 from grader.fsdp01 import judge_loop, judge_sharding, judge_step, padding, rows, samples
 from grader.fsdp01.cases import CASES, Case
 from grader.fsdp01.judge_step import StepSeen
 from grader.fsdp01.shard_model import Observation
-from grader.fsdp01.truth import train, weights_of
+from grader.fsdp01.truth import CLIPPINGS, Clipping, train, weights_of
 from grader.fsdp01.units import Unit, expected_collectives
 from grader.mistakes import Mistake
 from grader.parity import find_difference
 from grader.shards import Shard, chunk_rows, padded_numel
-from sandbox.ledger import Event, Ledger, Op
+from grader.verdict import Failure
+from sandbox.event import Event, Op
+from sandbox.ledger import Ledger
 
 pytestmark = pytest.mark.fsdp01
 WORLD_SIZE = 3
@@ -41,7 +44,8 @@ def weights():
 
 @pytest.fixture(scope="module")
 def truths():
-    return train(CASE.new_model(), 1e-2, [CASE.global_tokens(step) for step in range(2)], 0.5, 1e-6)
+    batches = [CASE.global_tokens(step) for step in range(2)]
+    return train(CASE.new_model(), 1e-2, batches, 0.5, Clipping(1e-6))
 
 
 def units(weights, num_blocks=3):
@@ -57,6 +61,7 @@ def observation(whole, rank, **changes):
     made = units(whole)
     seen = Observation(
         returned="Module",
+        is_in_place=True,
         weights=shards,
         held_bytes=sum(shard.storage_bytes for shard in shards.values()),
         blocks=tuple(unit.modules[0] for unit in made[1:]),
@@ -68,7 +73,7 @@ def observation(whole, rank, **changes):
 
 def judge_one(whole, rank, **changes):
     seen = [observation(whole, r, **(changes if r == rank else {})) for r in range(WORLD_SIZE)]
-    failure = judge_sharding.judge_structure(seen, whole, CASE)
+    failure = judge_sharding.judge_structure(seen, whole)
     return None if failure is None else (failure.mistake, failure.where)
 
 
@@ -95,6 +100,10 @@ def test_rows_of_another_shape_are_found(weights):
     shards = shards_of_rank(weights, 1)
     shards["head.weight"] = replace(shards["head.weight"], local=weights["head.weight"])
     assert judge_one(weights, 1, weights=shards)[0] is Mistake.WRONG_SHARD
+
+
+def test_a_sharded_copy_on_any_one_rank_is_found(weights):
+    assert judge_one(weights, 1, is_in_place=False) == (Mistake.NOT_IN_PLACE, "rank 1")
 
 
 def test_columns_instead_of_rows_are_found(weights):
@@ -185,6 +194,21 @@ def test_a_gradient_off_by_a_hair_is_found(truths):
     assert judge_steps(truths, factor=1 + 1e-15) is None
 
 
+def test_clipping_twice_moves_the_gradient_by_a_hair_and_is_accepted():
+    twice = CLIPPINGS[-1].factor(4.0, max_norm=0.5)
+    assert twice != CLIPPINGS[0].factor(4.0, max_norm=0.5)
+    assert twice == pytest.approx(0.125, rel=1e-5)
+    assert all(clipping.factor(0.4, max_norm=0.5) == 1 for clipping in CLIPPINGS)
+
+
+def test_a_failure_that_only_one_way_of_clipping_gets_to_is_the_one_told():
+    mistakes = [Mistake.WRONG_GRADIENT, Mistake.WRONG_GRADIENT, Mistake.NORM_AFTER_CLIP]
+    failures = {c: Failure(mistake=m) for c, m in zip(CLIPPINGS, mistakes, strict=True)}
+    told = judge_step.judge_any_clipping(failures.__getitem__)
+    assert told.mistake is Mistake.NORM_AFTER_CLIP
+    assert judge_step.judge_any_clipping({**failures, CLIPPINGS[1]: None}.__getitem__) is None
+
+
 def test_a_nan_is_a_difference(weights):
     shards = [shards_of_rank(weights, rank) for rank in range(WORLD_SIZE)]
     shards[1]["norm.weight"].local[2] = float("nan")
@@ -216,6 +240,30 @@ def test_an_empty_range_may_be_written_in_any_way():
     assert rows.judge_rows(beyond) is None
 
 
+def test_the_rest_given_to_the_last_rank_has_a_name_of_its_own():
+    def judged(cut):
+        answers = [[cut(n, rank, w) for rank in range(w)] for n, w in rows.CASES]
+        return rows.judge_rows(answers).mistake
+
+    def balanced(n, rank, w):
+        return n * rank // w, n * (rank + 1) // w
+
+    def rest_to_last(n, rank, w):
+        return n // w * rank, n if rank == w - 1 else n // w * (rank + 1)
+
+    assert judged(balanced) is Mistake.BALANCED_SPLIT
+    assert judged(rest_to_last) is Mistake.REST_TO_LAST_RANK
+
+
+@pytest.mark.parametrize("pair", [(0, 10**12), (-(10**12), 3), None])
+def test_rows_that_nobody_can_draw_are_told_in_one_line(pair, capsys):
+    assert rows.draw_rows(lambda *_: pair, num_rows=5, world_size=2) is None
+    out = capsys.readouterr().out
+    assert out.startswith("Not drawn")
+    assert str(pair) in out or "numbers beyond" in out
+    assert out.count("\n") == 1
+
+
 def test_huge_ranges_are_compared_without_counting_them():
     answers = [[(0, 10**12)] * world_size for _, world_size in rows.CASES]
     right = [[chunk_rows(n, rank, w) for rank in range(w)] for n, w in rows.CASES]
@@ -229,6 +277,9 @@ def test_padding_is_judged_case_by_case():
     right = [padded_numel(*case) for case in padding.CASES]
     assert padding.judge(right) is None
     assert padding.judge([*right[:-1], right[-1] + 1]).mistake is Mistake.ESTIMATE_WRONG
+    failure = padding.judge([1200.0, *right[1:]])
+    assert (failure.expected, failure.came) == ("48", "1,200")
+    assert padding.judge([1200.5, *right[1:]]).came == "1,200.5"
     assert padding.judge(["NoneType"] * len(right)).mistake is Mistake.WRONG_RESULT
 
 
@@ -253,6 +304,19 @@ REPORT = {"epoch": 0, "loss": 4.0, "grad_norm": 1.0}
 def test_reports_are_judged_on_every_rank(reports, num_checkpoints, mistake):
     failure = judge_loop.judge_reports(epoch_with(reports, num_checkpoints), number=0)
     assert (failure and failure.mistake) is mistake
+
+
+def test_a_resume_that_raises_is_blamed_on_ranks_that_handed_over_nothing(tmp_path):
+    for rank in range(3):
+        storage.write_report(tmp_path, rank, REPORT, has_checkpoint=rank == 0)
+    assert storage.ranks_without_checkpoint(tmp_path, 3) == [1, 2]
+    assert storage.read_reports(tmp_path, 3) == [[REPORT]] * 3
+    raised = Failure(mistake=Mistake.RAISED, came="FileNotFoundError: no __1_0.distcp")
+    failure = judge_loop.lost_checkpoint([1, 2], raised)
+    assert failure.mistake is Mistake.RANK0_ONLY_CHECKPOINT
+    assert failure.came == "none from ranks 1, 2; to resume raised FileNotFoundError"
+    storage.clear_reports(tmp_path)
+    assert storage.ranks_without_checkpoint(tmp_path, 3) == []
 
 
 def test_cases_cover_the_traps():

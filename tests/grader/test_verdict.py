@@ -1,5 +1,7 @@
 """What a learner reads: the verdict's lines, one line for an exception, hints in tiers."""
 
+import traceback
+
 import pytest
 
 from grader import explain, verdict
@@ -74,6 +76,23 @@ def test_known_texts_of_torch_name_the_mistake():
         failure = explain.failure_of(rank_error("RuntimeError", f"aten.mm {text}, need to …"))
         assert failure.mistake is mistake
         assert failure.where == "rank 1"
+
+
+def test_the_learners_line_stands_below_where_it_is(tmp_path):
+    path = tmp_path / "answer.py"
+    path.write_text(f"\n    loss = wrong\n    {'long ' * 30}\n")
+    assert explain.where_of(rank_error("NameError", "", site=f"{path}:2")) == (
+        f"rank 1, {path}, line 2\nloss = wrong"
+    )
+    line = explain.where_of(rank_error("NameError", "", site=f"{path}:3")).splitlines()[1]
+    assert line == f"{('long ' * 30)[: explain.MAX_LINE_CHARS]}…"
+
+
+@pytest.mark.parametrize("filename", ["/no/such/file.py", traceback.__file__])
+def test_a_line_that_is_not_found_or_of_a_library_is_not_shown(filename):
+    where = explain.where_of(rank_error("ValueError", "", site=f"{filename}:3"))
+    assert where.startswith("rank 1, ")
+    assert "\n" not in where
 
 
 def test_every_sandbox_error_has_a_mistake():

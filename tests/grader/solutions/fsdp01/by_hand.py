@@ -1,4 +1,4 @@
-"""By hand: norm, clipping and mean loss from plain collectives; one full checkpoint file."""
+"""By hand: norm, clipping and mean loss from plain collectives; one full checkpoint, rank 0's."""
 
 import os
 
@@ -54,3 +54,17 @@ def load_checkpoint(directory, model, optimizer):
     set_model_state_dict(model, state["model"], options=options)
     set_optimizer_state_dict(model, optimizer, state["optimizer"], options=options)
     return state["next_epoch"]
+
+
+def train_loop_per_worker(config):
+    rank, world_size = dist.get_rank(), dist.get_world_size()
+    model, optimizer = build(config, init_device_mesh("cpu", (world_size,)))
+    start = train.get_checkpoint()
+    first_epoch = load_checkpoint(start.path, model, optimizer) if start else 0
+    for epoch in range(first_epoch, config["num_epochs"]):
+        for tokens in batches(config, epoch, rank, world_size):
+            loss, grad_norm = train_step(model, optimizer, tokens, config["max_norm"])
+        directory = tempfile.mkdtemp()
+        save_checkpoint(directory, model, optimizer, epoch + 1)
+        whole = Checkpoint(directory) if rank == 0 else None  # one file, written by rank 0
+        train.report({"loss": loss, "grad_norm": grad_norm, "epoch": epoch}, checkpoint=whole)

@@ -1,0 +1,22 @@
+"""Mistakes in checkpoints: what is saved, by whom, and what comes back."""
+
+RANK0_ONLY_STATE_DICT = (
+    "Only some ranks take part in collecting the state, which needs every rank.",
+    "call get_state_dict and dcp.save on every rank; decide by rank only what to write",
+)
+LOCAL_SHARD_TORCH_SAVE = (
+    "The checkpoint holds shards and not where they belong, so other ranks cannot load them.",
+    "let torch.distributed.checkpoint write it: it stores where each shard belongs",
+)
+WEIGHTS_NOT_RESTORED = (
+    "After loading, a weight is not the one that was saved.",
+    "load into the model's state dict, then set it: set_state_dict",
+)
+OPTIM_NOT_RESTORED = (
+    "The weights came back, the optimizer's moments or its settings did not.",
+    "save and load its whole state; get_state_dict gives a fresh AdamW its empty moments",
+)
+RESUME_FROM_EPOCH_0 = (
+    "The run does not go on where the checkpoint was taken.",
+    "store next_epoch in the checkpoint, return it when loading, and start the loop there",
+)
