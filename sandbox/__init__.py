@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from sandbox.event import Event, Op
     from sandbox.launcher import launch
     from sandbox.ledger import Ledger
+    from sandbox.observe import mark
     from sandbox.run import Run
     from sandbox.world import World
 
@@ -37,6 +38,7 @@ _HOMES = {
     "World": "world",
     "device": "backend",
     "launch": "launcher",
+    "mark": "observe",
 }
 __all__ = [
     "CollectiveMismatchError",
@@ -53,6 +55,7 @@ __all__ = [
     "World",
     "device",
     "launch",
+    "mark",
 ]
 
 

@@ -38,6 +38,15 @@ class Op(enum.Enum):
         return self in (Op.INIT_PROCESS_GROUP, Op.NEW_GROUP)
 
 
+@dataclass(frozen=True)
+class Mark:
+    """A moment that a rank has noted: what came before it is one phase, what follows the next."""
+
+    rank: int
+    name: str
+    time_s: float  # seconds since the call of launch
+
+
 @dataclass(frozen=True, kw_only=True)
 class Event:
     """One call of one rank, as issued: what gloo makes of it inside is not visible here.

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from sandbox.event import Event, Op
+from sandbox.event import Event, Mark, Op
 from sandbox.failure import name_ranks
 from sandbox.record import Call, Issue
 from sandbox.wording import number_call
@@ -23,11 +23,16 @@ class Journal:
         self._start_s = start_s
         self._issues: dict[tuple[int, int], Issue] = {}
         self._ends: dict[tuple[int, int], float] = {}
+        self._marks: list[tuple[int, str, float]] = []
         self._num_before = dict(self._num_complete)
 
     def add_group(self, gid: str, ranks: tuple[int, ...]) -> None:
         """Note that a group exists."""
         self._groups[gid] = ranks
+
+    def add_mark(self, rank: int, name: str, time_s: float) -> None:
+        """Note a moment that `rank` has marked."""
+        self._marks.append((rank, name, time_s))
 
     def add(self, rank: int, issue: Issue) -> None:
         """Note that `rank` issued a call."""
@@ -67,6 +72,11 @@ class Journal:
         alike = [other for other in self._groups if self._groups[other] == ranks]
         ordinal = f" (group {alike.index(gid) + 1} of these ranks)" if len(alike) > 1 else ""
         return name_ranks(list(ranks)) + ordinal
+
+    def marks(self) -> Iterator[Mark]:
+        """Yield the moments that ranks have marked in this call."""
+        for rank, name, time_s in self._marks:
+            yield Mark(rank, name, time_s - self._start_s)
 
     def events(self) -> Iterator[Event]:
         """Yield the events of this call; the making of groups is none."""

@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING, overload
 
 from sandbox import chrome_trace
-from sandbox.event import Event, Op
+from sandbox.event import Event, Mark, Op
 from sandbox.ring import ring_bytes
 
 if TYPE_CHECKING:
@@ -20,8 +20,9 @@ if TYPE_CHECKING:
 class Ledger:
     """The events of one run, in the order in which they were issued."""
 
-    def __init__(self, events: Iterable[Event] = ()) -> None:
+    def __init__(self, events: Iterable[Event] = (), marks: Iterable[Mark] = ()) -> None:
         self._events = tuple(sorted(events, key=lambda event: (event.start_s, event.rank)))
+        self.marks = tuple(sorted(marks, key=lambda mark: (mark.time_s, mark.rank)))
 
     def __len__(self) -> int:
         return len(self._events)
@@ -35,7 +36,7 @@ class Ledger:
     def __getitem__(self, index: slice) -> Ledger: ...
     def __getitem__(self, index: int | slice) -> Event | Ledger:
         found = self._events[index]
-        return Ledger(found) if isinstance(found, tuple) else found
+        return Ledger(found, self.marks) if isinstance(found, tuple) else found
 
     def where(
         self,
@@ -56,16 +57,28 @@ class Ledger:
             "reduce_op": reduce_op,
         }
         asked = {name: value for name, value in asked.items() if value is not None}
-        return Ledger(
+        found = (
             event
             for event in self._events
             if all(getattr(event, name) == value for name, value in asked.items())
             and (matches is None or matches(event))
         )
+        return Ledger(found, self.marks)
 
     def count(self, op: Op | str, rank: int | None = 0) -> int:
         """Return how often `rank` (None: all ranks together) issued `op`."""
         return len(self.where(op=op, rank=rank))
+
+    def phases(self, rank: int) -> list[Ledger]:
+        """Return one rank's events, cut at its marks; the last part is what followed the last."""
+        phases: list[list[Event]] = [[]]
+        times_s = [mark.time_s for mark in self.marks if mark.rank == rank]
+        for event in self.where(rank=rank):
+            while len(phases) <= len(times_s) and event.start_s >= times_s[len(phases) - 1]:
+                phases.append([])
+            phases[-1].append(event)
+        phases += [[] for _ in range(len(times_s) + 1 - len(phases))]
+        return [Ledger(events) for events in phases]
 
     def sent_bytes(self, rank: int, algorithm: str = "ring") -> float:
         """Return the bytes that `rank` sends for all its events, under the ring algorithms.

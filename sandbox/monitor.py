@@ -76,6 +76,8 @@ class Monitor:
         elif kind == "withdraw":
             number, gid, seq = fields
             self._take_withdrawal(rank, number, (gid, seq))
+        elif kind == "mark":
+            self._journal.add_mark(rank, *fields)
         else:
             raise AssertionError(kind)
 
@@ -130,7 +132,7 @@ class Monitor:
 
     def ledger(self) -> Ledger:
         """Return the events of this call so far."""
-        return Ledger(self._journal.events())
+        return Ledger(self._journal.events(), self._journal.marks())
 
     # -- records --------------------------------------------------------------------------------
 

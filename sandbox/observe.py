@@ -5,6 +5,7 @@ from __future__ import annotations
 import functools
 import hashlib
 import os
+import time
 from collections import Counter
 from collections.abc import Callable, Iterator
 from datetime import timedelta
@@ -22,6 +23,7 @@ from sandbox.recorder import Recorder
 SECOND_INIT_NOTE = (
     "Note: the default group exists already; this init_process_group() changes nothing."
 )
+MAX_MARK = 100  # characters: a record must stay short
 Publish = Callable[[tuple], None]
 
 
@@ -175,6 +177,18 @@ def rebuild(store_path: str, world_size: int) -> None:
         dist.destroy_process_group()
     _observer.world_size = world_size
     _observer.meet_at(store_path)
+
+
+def mark(name: str) -> None:
+    """Note a moment of this rank, to cut its ledger with `ledger.phases(rank)`. No collective.
+
+    Raises RuntimeError outside of ranks, ValueError for a name of more than 100 characters.
+    """
+    if _observer is None:
+        raise RuntimeError("mark() outside of ranks. Hint: call it in a function that launch runs.")
+    if len(name) > MAX_MARK:
+        raise ValueError(f"the mark has {len(name)} characters, expected at most {MAX_MARK}.")
+    _observer.recorder.publish(("mark", name, time.monotonic()))
 
 
 def silence() -> None:

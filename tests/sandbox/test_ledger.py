@@ -6,10 +6,13 @@ from collections import Counter
 from typing import Any
 
 import pytest
+import torch
+import torch.distributed as dist
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sandbox.event import Event, Op
+import sandbox
+from sandbox.event import Event, Mark, Op
 from sandbox.ledger import Ledger
 
 
@@ -104,6 +107,34 @@ def test_count_and_where() -> None:
     assert len(ledger.where(group=[0, 1, 2, 3], reduce_op="SUM")) == 1
     with pytest.raises(ValueError, match="allgather"):
         ledger.count("allgather")
+
+
+def test_marks_cut_a_ranks_events_into_phases() -> None:
+    events = [event(rank, start_s=float(time)) for rank in (0, 1) for time in (1, 3, 5)]
+    marks = [Mark(0, "a", 2.0), Mark(0, "b", 2.5), Mark(1, "a", 0.5), Mark(0, "c", 6.0)]
+    ledger = Ledger(events, marks).where(op=Op.ALL_REDUCE)
+    assert [[e.start_s for e in phase] for phase in ledger.phases(0)] == [[1], [], [3, 5], []]
+    assert [[e.start_s for e in phase] for phase in ledger.phases(1)] == [[], [1, 3, 5]]
+
+
+def test_a_rank_marks_its_own_phases() -> None:
+    def program() -> None:
+        alone = [dist.new_group([rank]) for rank in range(dist.get_world_size())]
+        dist.all_reduce(torch.ones(2))
+        sandbox.mark("half")
+        for _ in range(dist.get_rank() + 1):
+            dist.all_reduce(torch.ones(2), group=alone[dist.get_rank()])
+
+    ledger = sandbox.launch(program, world_size=3).ledger
+    assert [[len(phase) for phase in ledger.phases(rank)] for rank in range(3)] == [
+        [1, 1],
+        [1, 2],
+        [1, 3],
+    ]
+    with pytest.raises(RuntimeError, match="outside of ranks"):
+        sandbox.mark("here")
+    with pytest.raises(sandbox.RankError, match="101 characters, expected at most 100"):
+        sandbox.launch(lambda: sandbox.mark("x" * 101), world_size=1)
 
 
 def test_events_come_in_the_order_of_their_start() -> None:
