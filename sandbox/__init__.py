@@ -17,6 +17,17 @@ if TYPE_CHECKING:
         SandboxError,
     )
     from sandbox.event import Event, Op
+    from sandbox.faults import (
+        Collective,
+        DiskFull,
+        Kill,
+        Pause,
+        Save,
+        Slow,
+        SlowLink,
+        Step,
+        TornWrite,
+    )
     from sandbox.launcher import launch
     from sandbox.ledger import Ledger
     from sandbox.observe import mark
@@ -24,34 +35,52 @@ if TYPE_CHECKING:
     from sandbox.world import World
 
 _HOMES = {
+    "Collective": "faults.moment",
     "CollectiveMismatchError": "errors",
     "DeadlockError": "errors",
+    "DiskFull": "faults.disk_full",
     "Event": "event",
+    "Kill": "faults.kill",
     "LaunchError": "errors",
     "Ledger": "ledger",
     "Op": "event",
+    "Pause": "faults.pause",
     "RankDiedError": "errors",
     "RankError": "errors",
     "RankTimeoutError": "errors",
     "Run": "run",
     "SandboxError": "errors",
+    "Save": "faults.moment",
+    "Slow": "faults.slow",
+    "SlowLink": "faults.slow_link",
+    "Step": "faults.moment",
+    "TornWrite": "faults.torn_write",
     "World": "world",
     "device": "backend",
     "launch": "launcher",
     "mark": "observe",
 }
 __all__ = [
+    "Collective",
     "CollectiveMismatchError",
     "DeadlockError",
+    "DiskFull",
     "Event",
+    "Kill",
     "LaunchError",
     "Ledger",
     "Op",
+    "Pause",
     "RankDiedError",
     "RankError",
     "RankTimeoutError",
     "Run",
     "SandboxError",
+    "Save",
+    "Slow",
+    "SlowLink",
+    "Step",
+    "TornWrite",
     "World",
     "device",
     "launch",

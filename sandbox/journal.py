@@ -25,6 +25,8 @@ class Journal:
         self._ends: dict[tuple[int, int], float] = {}
         self._marks: list[tuple[int, str, float]] = []
         self._num_before = dict(self._num_complete)
+        self._steps: dict[int, dict[int, float]] = {}
+        self.faults: set[int] = set()  # those that have happened, by their place in the call's list
 
     def add_group(self, gid: str, ranks: tuple[int, ...]) -> None:
         """Note that a group exists."""
@@ -45,6 +47,19 @@ class Journal:
     def remove(self, rank: int, number: int) -> None:
         """Forget a call that the backend refused."""
         self._issues.pop((rank, number), None)
+
+    def add_step(self, rank: int, number: int, time_s: float) -> None:
+        """Note the end of an optimizer step; of several optimizers the last counts."""
+        self._steps.setdefault(rank, {})[number] = time_s
+
+    def add_fault(self, number: int) -> None:
+        """Note that a fault of the call has happened."""
+        self.faults.add(number)
+
+    def steps(self, rank: int) -> list[tuple[int, float]]:
+        """Return number and end of each step of a rank, in seconds since the call began."""
+        steps = self._steps.get(rank, {})
+        return [(number, time_s - self._start_s) for number, time_s in steps.items()]
 
     def find(self, rank: int, number: int) -> Issue | None:
         """Return what `rank` issued under this number in this call."""
@@ -108,11 +123,11 @@ class Journal:
             is_async=issue.is_async,
             shape=call.shape,
             root=call.root,
-            parts=_parts(op, call),
+            parts=get_parts(op, call),
         )
 
 
-def _parts(op: Op, call: Call) -> tuple[int, ...] | None:
+def get_parts(op: Op, call: Call) -> tuple[int, ...] | None:
     """Return the elements per member where they differ."""
     sizes = [call.gives] if op is Op.ALL_TO_ALL else [call.gives, call.takes]
     return next((size for size in sizes if isinstance(size, tuple)), None)

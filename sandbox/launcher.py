@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
-from sandbox import warm
-from sandbox.dispatch import dump_call
+from sandbox.faults.fault import Fault
 from sandbox.run import Run
 from sandbox.world import World
 
@@ -18,20 +17,20 @@ def launch(
     timeout_s: float = 30.0,
     backend: str = "auto",
     init_process_group: bool = True,
+    faults: Sequence[Fault] = (),
     **kwargs: Any,
 ) -> Run:
     """Call `fn(*args, **kwargs)` on `world_size` fresh ranks and return what came of it.
 
     Each rank is a process of its own, forked warm, with RANK, WORLD_SIZE and LOCAL_RANK set as
     torchrun sets them, and the default group made unless `init_process_group` is False. All ranks,
-    and whatever they started, are gone when this returns or raises.
+    and whatever they started, are gone when this returns or raises. `faults` are what shall go
+    wrong, as in `faults=[Kill(rank=2, at=Step(3))]`; see `sandbox.faults`.
 
     Raises LaunchError (nothing could start), RankError (an exception in a rank), RankDiedError (its
     process ended), CollectiveMismatchError, DeadlockError, or RankTimeoutError after `timeout_s`.
     """
-    payload = dump_call(fn, args, kwargs)
     with World(
         world_size, timeout_s=timeout_s, backend=backend, init_process_group=init_process_group
     ) as world:
-        needs = warm.find_needs(fn, payload)
-        return world.call(payload, world.timeout_s, needs=needs, is_last=True)
+        return world.call(fn, args, kwargs, faults=faults, is_last=True)

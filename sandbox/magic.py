@@ -10,10 +10,9 @@ from typing import Any
 from IPython.core.magic_arguments import argument, magic_arguments, parse_argstring
 
 from sandbox import namespace, source, warm
-from sandbox.dispatch import dump_call
 from sandbox.errors import LaunchError
 from sandbox.failure import describe_others, name_ranks
-from sandbox.limits import check_timeout, check_world_size
+from sandbox.limits import check_world_size
 from sandbox.output import show
 from sandbox.run import Run
 from sandbox.world import World
@@ -52,9 +51,8 @@ def ranks(line: str, cell: str) -> None:
     names = _names_in(cell, filename)
     world = _world(options.world_size, options.fresh)
     only = _parse_ranks(options.only, world.world_size)
-    payload = dump_call(run_cell, (cell, filename, _shared(names, shell.user_ns)), {})
-    needs = warm.find_needs(run_cell, payload)
-    run = world.call(payload, check_timeout(options.timeout), needs=needs, ranks=only)
+    what = (cell, filename, _shared(names, shell.user_ns))
+    run = world.call(run_cell, what, {}, timeout_s=options.timeout, ranks=only)
     shown = {rank: text for rank, text in enumerate(run.results) if text is not None}
     lines = describe_others(shown) + (trace(run) if options.trace else [])
     show("".join(f"{line}\n" for line in lines))

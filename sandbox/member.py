@@ -61,10 +61,10 @@ class Member:
         os.close(events)
         os.close(output)
 
-    def call(self, payload: bytes, fresh: bool) -> None:
+    def call(self, payload: bytes, faults: bytes, fresh: bool) -> None:
         """Send one call; a rank that is gone shows when its end is reported."""
         self.state, self._is_fresh = State.RUNNING, fresh
-        self._tell("call", self._number, payload, fresh)
+        self._tell("call", self._number, payload, faults, fresh)
 
     def clear(self) -> None:
         """Forget the last call; should it still answer, that counts for nothing."""

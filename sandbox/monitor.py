@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import enum
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from sandbox.deadlock import RankState, Wait, describe_wait, find_deadlock
 from sandbox.event import Op
+from sandbox.faults.fault import Fault
 from sandbox.journal import Journal
 from sandbox.ledger import Ledger
 from sandbox.operation import Key, Operation
@@ -78,6 +79,10 @@ class Monitor:
             self._take_withdrawal(rank, number, (gid, seq))
         elif kind == "mark":
             self._journal.add_mark(rank, *fields)
+        elif kind == "step":
+            self._journal.add_step(rank, *fields)
+        elif kind == "fault":
+            self._journal.add_fault(*fields)
         else:
             raise AssertionError(kind)
 
@@ -133,6 +138,18 @@ class Monitor:
     def ledger(self) -> Ledger:
         """Return the events of this call so far."""
         return Ledger(self._journal.events(), self._journal.marks())
+
+    def steps(self) -> list[list[tuple[int, float]]]:
+        """Return, per rank, number and end of each optimizer step of this call."""
+        return [self._journal.steps(rank) for rank in range(len(self._states))]
+
+    def missed(self, faults: Sequence[Fault]) -> list[Fault]:
+        """Return those of the call's faults that have a moment to happen, which did not come."""
+        return [
+            fault
+            for number, fault in enumerate(faults)
+            if fault.tells and number not in self._journal.faults
+        ]
 
     # -- records --------------------------------------------------------------------------------
 

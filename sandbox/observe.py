@@ -152,7 +152,7 @@ def _digest(*parts: object) -> str:
 _observer: Observer | None = None
 
 
-def install(*, rank: int, world_size: int, store_path: str, publish: Publish) -> None:
+def install(*, rank: int, world_size: int, store_path: str, publish: Publish) -> Recorder:
     """Observe all groups that this process will create. Once per rank, before any exists."""
     global _observer
     observer = _observer = Observer(rank, world_size, store_path, publish)
@@ -168,6 +168,7 @@ def install(*, rank: int, world_size: int, store_path: str, publish: Publish) ->
 
     c10d.init_process_group = dist.init_process_group = init_process_group
     _rendezvous_handlers["env"] = observer.meet
+    return observer.recorder
 
 
 def rebuild(store_path: str, world_size: int) -> None:

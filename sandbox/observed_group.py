@@ -183,8 +183,13 @@ class ObservedGroup(dist.ProcessGroup, metaclass=_GroupType):
             raise
         is_ours = isinstance(work, gloo_reduce_scatter.ReduceScatterWork)
         can_poll = is_ours or call.op not in _CANNOT_POLL
-        if is_async and can_poll and blocks:
+        links = self._recorder.links if blocks else None
+        future = None
+        if can_poll and blocks and (is_async or links is not None):
             future = (work.all_reduce if is_ours else work).get_future()
+        if links is not None:
+            work, future = links.delay(work, future, call, lane.ranks)
+        if is_async and future is not None:
             future.add_done_callback(lambda _: event.complete())
         return ObservedWork(
             work,

@@ -27,6 +27,8 @@ import torch
 import torch.distributed as dist
 
 from sandbox import backend, failure, namespace, observe, source, wire
+from sandbox.faults.injection import Injection
+from sandbox.steps import Steps
 
 MAX_RESULT_BYTES = 256 << 20
 GROUP_TIMEOUT = timedelta(
@@ -105,12 +107,13 @@ class Rank:
         signal.signal(signal.SIGUSR1, self._say_where)
         # A child that the learner forks must not answer in our name.
         os.register_at_fork(after_in_child=self._silence)
-        observe.install(
+        self.recorder = observe.install(
             rank=rank,
             world_size=settings["world_size"],
             store_path=settings["store_path"],
             publish=self.publish,
         )
+        self.steps = Steps(self.recorder)
 
     def publish(self, record: tuple) -> None:
         """Hand one record to the monitor; short ones are atomic, so threads need no lock."""
@@ -129,14 +132,21 @@ class Rank:
             else:
                 raise AssertionError(kind)
 
-    def _call(self, number: int, payload: bytes, fresh: bool) -> None:
+    def _call(self, number: int, payload: bytes, faults: bytes, fresh: bool) -> None:
         """Run one call and report it: ("result", bytes) or ("error", ...), then ("finished",)."""
+        self.steps.begin_call()
+        with Injection(pickle.loads(faults), self.recorder, self.steps) as injection:
+            self._run(number, payload, fresh, injection)
+
+    def _run(self, number: int, payload: bytes, fresh: bool, injection: Injection) -> None:
         try:
             signal.signal(signal.SIGINT, signal.default_int_handler)
             if self._group_error is not None:
                 raise self._group_error
             function, args, kwargs = load_call(payload)
-            answer: tuple = ("result", dump_result(function(*args, **kwargs)))
+            result = function(*args, **kwargs)
+            injection.reach_end()
+            answer: tuple = ("result", dump_result(result))
         except BaseException as error:
             answer = ("error", failure.capture(error, time.monotonic()))
         finally:

@@ -6,6 +6,8 @@
     ("end", number, time_s, thread)                             completed; time_s None: given up
     ("withdraw", number, gid, seq)                              the backend refused the call
     ("mark", name, time_s)                                      a moment that the program notes
+    ("step", number, time_s)                                    an optimizer step has ended
+    ("fault", number)                                           a fault of the call happens now
 
 `number` counts the events of a rank; `seq` counts those of a group, None outside its order (send
 and recv). A rank publishes an issue before it starts the operation: so whatever a rank has not

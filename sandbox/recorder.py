@@ -7,10 +7,14 @@ import threading
 import time
 from collections.abc import Callable
 from types import FrameType
+from typing import TYPE_CHECKING
 
 from sandbox import callsite
 from sandbox.record import Call
 from sandbox.threads import Siblings
+
+if TYPE_CHECKING:
+    from sandbox.faults.links import Links
 
 # A wait that gives up sooner was meant to, so it is no sign of a deadlock: its program goes on.
 IMPATIENT_S = 300.0
@@ -31,6 +35,9 @@ class Recorder:
     def __init__(self, rank: int, publish: Callable[[tuple], None]) -> None:
         self.rank = rank
         self.publish = publish
+        # Set while faults are injected: called before an operation is issued, and what delays it.
+        self.before_issue: Callable[[str], None] | None = None
+        self.links: Links | None = None
         self._numbers = itertools.count()
         self._siblings = threading.local()
 
@@ -48,6 +55,8 @@ class Recorder:
         is_async: bool = False,
     ) -> Published:
         """Publish one call that is about to start."""
+        if self.before_issue is not None:
+            self.before_issue(call.op)
         seq = None
         if in_order:
             seq, lane.next_seq = lane.next_seq, lane.next_seq + 1

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 from sandbox.ledger import Ledger
@@ -17,6 +17,8 @@ class Run:
     ledger: Ledger
     output: list[str]
     duration_s: float
+    # Per rank, (number, when it ended in seconds since the call of launch) of each optimizer step.
+    steps: list[list[tuple[int, float]]] = field(default_factory=list)
     waited_s: float = 0.0  # before the ranks could start: the warm process was importing
 
     def __repr__(self) -> str:

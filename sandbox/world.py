@@ -10,7 +10,7 @@ import sys
 import tempfile
 import threading
 import time
-from collections.abc import Callable, Collection
+from collections.abc import Callable, Collection, Sequence
 from types import TracebackType
 from typing import Any, Self
 
@@ -21,10 +21,12 @@ from sandbox.crew import Crew
 from sandbox.dispatch import dump_call
 from sandbox.errors import LaunchError, RanksInterrupted
 from sandbox.failure import name_ranks
+from sandbox.faults.fault import Fault, check_faults
 from sandbox.limits import allow_files, check_timeout, check_world_size
-from sandbox.member import Member, State
+from sandbox.member import Member
 from sandbox.monitor import Monitor
 from sandbox.output import Output, show
+from sandbox.returned import load_if_possible, load_result
 from sandbox.run import Run
 
 INTERRUPT_GRACE_S = 0.5
@@ -67,16 +69,20 @@ class World:
         self.close()
 
     def run(
-        self, fn: Callable[..., Any], *args: Any, timeout_s: float | None = None, **kwargs: Any
+        self,
+        fn: Callable[..., Any],
+        *args: Any,
+        timeout_s: float | None = None,
+        faults: Sequence[Fault] = (),
+        **kwargs: Any,
     ) -> Run:
         """Call `fn(*args, **kwargs)` on every rank; return a Run with each rank's return value.
 
+        `faults` happen in this call alone; steps, collectives and saves count from 1 in each call.
         After an error the ranks live on, in new process groups where a collective was left
         unfinished; a rank that had to be killed starts empty, and the error says so.
         """
-        limit_s = self.timeout_s if timeout_s is None else check_timeout(timeout_s)
-        payload = dump_call(fn, args, kwargs)
-        return self.call(payload, limit_s, needs=warm.find_needs(fn, payload))
+        return self.call(fn, args, kwargs, timeout_s=timeout_s, faults=faults)
 
     def interrupt(self) -> None:
         """Raise KeyboardInterrupt in the ranks that run now; to be called from another thread."""
@@ -103,29 +109,36 @@ class World:
 
     def call(
         self,
-        payload: bytes,
-        timeout_s: float,
+        fn: Callable[..., Any],
+        args: tuple,
+        kwargs: dict[str, Any],
         *,
-        needs: Collection[str] = (),
+        timeout_s: float | None = None,
+        faults: Sequence[Fault] = (),
         ranks: Collection[int] | None = None,
         is_last: bool = False,
     ) -> Run:
-        """Run a pickled call on `ranks`, all by default. After the last one, only close.
-
-        `needs` are modules that the warm process must have imported before ranks are forked.
-        """
+        """Do what `run` does, on `ranks`, all by default. After the last one, only close."""
+        limit_s = self.timeout_s if timeout_s is None else check_timeout(timeout_s)
+        faults = check_faults(faults, self.world_size, self.backend)
+        payload = dump_call(fn, args, kwargs)
+        needs = warm.find_needs(fn, payload)
         if not self._lock.acquire(blocking=False):
             raise LaunchError(
                 "this World is running another call. Hint: give each thread a World of its own."
             )
         try:
-            return self._call(payload, timeout_s, needs, ranks, is_last)
+            run = self._call((payload, pickle.dumps(faults)), limit_s, needs, ranks, is_last)
         finally:
             self._lock.release()
+        missed = self._monitor.missed(faults)
+        if missed:
+            show(f"Did not happen: {', '.join(map(repr, missed))}.\n")
+        return run
 
     def _call(
         self,
-        payload: bytes,
+        what: tuple[bytes, bytes],
         timeout_s: float,
         needs: Collection[str],
         ranks: Collection[int] | None,
@@ -144,7 +157,7 @@ class World:
         try:
             with process.interrupts_held():
                 for member in called:
-                    member.call(payload, is_last)
+                    member.call(*what, is_last)
             trouble = call.wait()
         except KeyboardInterrupt:
             states = call.describe()
@@ -258,31 +271,11 @@ class World:
             world_size=self.world_size,
             results=[load(member) for member in crew.members],
             ledger=self._monitor.ledger(),
+            steps=self._monitor.steps(),
             output=self._output.texts(),
             duration_s=time.monotonic() - start_s,
             waited_s=waited_s,
         )
-
-
-def load_result(member: Member) -> Any:
-    """Unpickle what a rank returned; None where it did not return."""
-    if member.state is not State.RETURNED:
-        return None
-    try:
-        return pickle.loads(member.outcome)
-    except Exception as error:
-        raise LaunchError(
-            f"the return value of rank {member.rank} cannot be loaded here: {error}. "
-            "Hint: return plain tensors and numbers."
-        ) from error
-
-
-def load_if_possible(member: Member) -> Any:
-    """Unpickle what a rank returned; None where it did not, or it cannot be loaded here."""
-    try:
-        return load_result(member)
-    except LaunchError:
-        return None
 
 
 def current_folder() -> str:

@@ -1,0 +1,31 @@
+"""What can go wrong in a run, on purpose: ranks that die, pause or are slow, links, disks.
+
+    sandbox.launch(train, faults=[Kill(rank=2, at=Step(3)), SlowLink(bandwidth=1e6)])
+
+Each fault happens at the same place whenever the same run is repeated. `at` is a `Step`, a
+`Collective` or a `Save`, counted from 1 in each call. A fault whose moment never comes is named
+after the run. Faults are plain data; what they do happens inside the ranks.
+"""
+
+from sandbox.faults.disk_full import DiskFull
+from sandbox.faults.fault import Fault
+from sandbox.faults.kill import Kill
+from sandbox.faults.moment import Collective, Moment, Save, Step
+from sandbox.faults.pause import Pause
+from sandbox.faults.slow import Slow
+from sandbox.faults.slow_link import SlowLink
+from sandbox.faults.torn_write import TornWrite
+
+__all__ = [
+    "Collective",
+    "DiskFull",
+    "Fault",
+    "Kill",
+    "Moment",
+    "Pause",
+    "Save",
+    "Slow",
+    "SlowLink",
+    "Step",
+    "TornWrite",
+]

@@ -1,0 +1,105 @@
+"""When slow links deliver: how long an operation occupies them, on a clock for each link."""
+
+from __future__ import annotations
+
+import threading
+from collections import defaultdict
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from sandbox.faults.late_work import LateWork
+from sandbox.faults.timer import Timer
+from sandbox.journal import get_parts
+from sandbox.event import Event, Op
+from sandbox.ledger import ring_bytes
+from sandbox.record import Call
+
+if TYPE_CHECKING:
+    from sandbox.faults.slow_link import SlowLink
+
+Link = tuple[int, int]  # from rank, to rank: each direction is a link of its own
+
+
+class Transfer(NamedTuple):
+    """The slow links that an operation occupies, all for as long as the slowest takes."""
+
+    links: tuple[Link, ...]
+    duration_s: float
+
+
+class Links:
+    """The slow links as one rank sees them: it keeps the clocks of what it takes part in itself."""
+
+    def __init__(self, rank: int) -> None:
+        self.slow: list[SlowLink] = []
+        self._rank = rank
+        self._timer = Timer()
+        self._free_s: defaultdict[Link, float] = defaultdict(float)
+        self._lock = threading.Lock()
+
+    def delay(self, work: Any, future: Any, call: Call, ranks: tuple[int, ...]) -> tuple[Any, Any]:
+        """Return handle and future of an operation that complete when the links have delivered.
+
+        `future` tells when the backend has done its part; of an operation without one, None.
+        """
+        transfer = self.plan(call, ranks)
+        if not transfer.links:
+            return work, future
+        late = LateWork(work, future, lambda now_s: self.occupy(transfer, now_s), self._timer)
+        return late, late.delivered
+
+    def plan(self, call: Call, ranks: tuple[int, ...]) -> Transfer:
+        """Return what an operation of the group `ranks` asks of the slow links."""
+        num_bytes, num_messages = measure(call, ranks, self._rank)
+        durations = {
+            link: max(num_bytes / s.bandwidth + num_messages * s.latency for s in slow)
+            for link in self._way(call, ranks)
+            if (slow := [s for s in self.slow if s.joins(*link)])
+        }
+        return Transfer(tuple(durations), max(durations.values(), default=0.0))
+
+    def occupy(self, transfer: Transfer, ready_s: float) -> float:
+        """Return when an operation is delivered whose members had all joined at `ready_s`."""
+        with self._lock:
+            start_s = max(ready_s, *(self._free_s[link] for link in transfer.links))
+            end_s = start_s + transfer.duration_s
+            self._free_s.update(dict.fromkeys(transfer.links, end_s))
+        return end_s
+
+    def _way(self, call: Call, ranks: tuple[int, ...]) -> list[Link]:
+        """Return the links that an operation goes over: of a collective, those of the ring."""
+        if len(ranks) == 1:
+            return []
+        if not Op(call.op).is_point_to_point:
+            return list(zip(ranks, (*ranks[1:], ranks[0]), strict=True))
+        others = [rank for rank in ranks if rank != self._rank] if call.root is None else [call.root]
+        if call.op == Op.SEND.value:
+            return [(self._rank, other) for other in others]
+        return [(other, self._rank) for other in others]
+
+
+def measure(call: Call, ranks: tuple[int, ...], rank: int) -> tuple[float, int]:
+    """Return the bytes of the busiest member under the ring algorithm, and its messages in a row.
+
+    A gather is a scatter the other way: its root is as busy, with the parts of all others.
+    """
+    op, size = Op(call.op), len(ranks)
+    if op.is_point_to_point:
+        return float(call.numel * call.itemsize), 1
+    if op is Op.GATHER:
+        op = Op.SCATTER
+    busiest = rank if call.root is None else call.root
+    if op is Op.REDUCE:  # all send but the root
+        busiest = next((other for other in ranks if other != call.root), busiest)
+    event = Event(
+        rank=busiest,
+        seq=0,
+        op=op,
+        group=ranks,
+        numel=call.numel,
+        dtype=call.dtype,
+        nbytes=call.numel * call.itemsize,
+        root=call.root,
+        parts=get_parts(op, call),
+    )
+    rounds = 2 if op in (Op.ALL_REDUCE, Op.BARRIER) else 1  # a barrier is an all_reduce of nothing
+    return float(ring_bytes(event)), rounds * (size - 1)
