@@ -143,13 +143,9 @@ class Monitor:
         """Return, per rank, number and end of each optimizer step of this call."""
         return [self._journal.steps(rank) for rank in range(len(self._states))]
 
-    def missed(self, faults: Sequence[Fault]) -> list[Fault]:
-        """Return those of the call's faults that have a moment to happen, which did not come."""
-        return [
-            fault
-            for number, fault in enumerate(faults)
-            if fault.tells and number not in self._journal.faults
-        ]
+    def happened(self, faults: Sequence[Fault]) -> list[Fault]:
+        """Return those of the call's faults that ranks have told to happen."""
+        return [fault for n, fault in enumerate(faults) if n in self._journal.faults]
 
     # -- records --------------------------------------------------------------------------------
 

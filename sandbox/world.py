@@ -128,17 +128,18 @@ class World:
                 "this World is running another call. Hint: give each thread a World of its own."
             )
         try:
-            run = self._call((payload, pickle.dumps(faults)), limit_s, needs, ranks, is_last)
+            run = self._call(payload, faults, limit_s, needs, ranks, is_last)
         finally:
             self._lock.release()
-        missed = self._monitor.missed(faults)
-        if missed:
+        happened = self._monitor.happened(faults)
+        if missed := [f for f in faults if f.tells and f not in happened]:
             show(f"Did not happen: {', '.join(map(repr, missed))}.\n")
         return run
 
     def _call(
         self,
-        what: tuple[bytes, bytes],
+        payload: bytes,
+        faults: list[Fault],
         timeout_s: float,
         needs: Collection[str],
         ranks: Collection[int] | None,
@@ -157,7 +158,7 @@ class World:
         try:
             with process.interrupts_held():
                 for member in called:
-                    member.call(*what, is_last)
+                    member.call(payload, pickle.dumps(faults), is_last)
             trouble = call.wait()
         except KeyboardInterrupt:
             states = call.describe()
@@ -166,7 +167,9 @@ class World:
         if trouble is None:
             return self._report(crew, start_s, start_s - waiting_s, load_result)
         run = self._report(crew, start_s, start_s - waiting_s, load_if_possible)
-        notes = [] if is_last else self._recover(crew, call)
+        injected = self._monitor.happened(faults)
+        notes = [f"Injected: {', '.join(map(repr, injected))}."] if injected else []
+        notes += [] if is_last else self._recover(crew, call)
         message = "\n".join([trouble.message, *notes])
         raise trouble.error(message, **trouble.known, run=run)
 

@@ -9,7 +9,7 @@ opened before, and what other C code (safetensors) or other processes write, are
 
 from __future__ import annotations
 
-import _pyio
+import _pyio  # type: ignore[import-not-found]  # typeshed lacks it
 import builtins
 import contextlib
 import errno
@@ -124,21 +124,24 @@ class Files:
 
 
 class ZipFile(serialization._open_zipfile_writer_buffer):
-    """What torch.save opens for a path: here a file of Python's, where torch opens one in C++."""
+    """What torch.save opens for a path: here a file of Python's, where torch opens one in C++.
+
+    Either way a write that fails ends in the RuntimeError of the zip writer, when it is closed.
+    """
 
     def __init__(self, path: str) -> None:
         self._file = open(path, "wb")  # noqa: SIM115 (closed in __exit__)
         super().__init__(self._file)
 
-    def __exit__(self, kind: Any, *args: Any) -> None:
+    def __exit__(self, *args: Any) -> None:
         try:
-            if kind is None:
-                super().__exit__(kind, *args)
-        finally:
-            self._file.close()
+            super().__exit__(*args)
+        except BaseException:
+            with contextlib.suppress(OSError):  # once more what has failed already
+                self._file.close()
+            raise
+        self._file.close()
 
 
 def _absolute(path: Any) -> str:
     return os.path.realpath(os.fsdecode(path))
-
-

@@ -40,7 +40,7 @@ class LateWork:
             _thread.start_new_thread(self._watch, ())
 
     def wait(self, timeout: timedelta = NO_TIMEOUT) -> bool:
-        """Block until the links have delivered; RuntimeError if that takes longer than `timeout`."""
+        """Block until the links have delivered, or RuntimeError after `timeout`."""
         end_s = time.monotonic() + (timeout or timedelta.max).total_seconds()
         if not self._has_arrived.wait(timeout.total_seconds() if timeout else None):
             raise RuntimeError("Timed out waiting for the operation.")

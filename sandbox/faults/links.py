@@ -71,7 +71,9 @@ class Links:
             return []
         if not Op(call.op).is_point_to_point:
             return list(zip(ranks, (*ranks[1:], ranks[0]), strict=True))
-        others = [rank for rank in ranks if rank != self._rank] if call.root is None else [call.root]
+        others = (
+            [rank for rank in ranks if rank != self._rank] if call.root is None else [call.root]
+        )
         if call.op == Op.SEND.value:
             return [(self._rank, other) for other in others]
         return [(other, self._rank) for other in others]

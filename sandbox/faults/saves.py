@@ -38,7 +38,7 @@ class Saves(Watcher):
             state_dict: Any, storage_writer: Any, *args: Any, **kwargs: Any
         ) -> Any:
             with self._saving():
-                writer = _Writer(storage_writer, self._strike)
+                writer: Any = _Writer(storage_writer, self._strike)
                 return save_sharded(state_dict, writer, *args, **kwargs)
 
         @functools.wraps(save)
