@@ -188,7 +188,7 @@ class ObservedGroup(dist.ProcessGroup, metaclass=_GroupType):
         if can_poll and blocks and (is_async or links is not None):
             future = (work.all_reduce if is_ours else work).get_future()
         if links is not None:
-            work, future = links.delay(work, future, call, lane.ranks)
+            work, future = links.delay(work, future, call, lane)
         if is_async and future is not None:
             future.add_done_callback(lambda _: event.complete())
         return ObservedWork(

@@ -7,7 +7,7 @@ import threading
 import time
 from collections.abc import Callable
 from datetime import timedelta
-from typing import Any
+from typing import Any, NamedTuple
 
 import torch
 
@@ -16,39 +16,65 @@ from sandbox.faults.timer import Timer
 NO_TIMEOUT = timedelta(0)
 
 
+Link = tuple[int, int]  # from rank, to rank: each direction is a link of its own
+
+
+class Transfer(NamedTuple):
+    """The slow links that an operation occupies, all for as long as the slowest takes."""
+
+    links: tuple[Link, ...]
+    duration_s: float
+
+
 class LateWork:
     """Wraps a backend's Work: its waits return, and its future completes, no sooner than due.
 
-    The operation has arrived when the backend has done its part, as all members then have joined;
-    what is due follows from that. Waiting may run out of time, and be repeated.
+    It is ready for the links when the backend has done its part: all members then have joined.
+    From that follows when it is due. Waiting may run out of time, and be repeated.
     """
 
     def __init__(
-        self, inner: Any, future: Any, occupy: Callable[[float], float], timer: Timer
+        self,
+        inner: Any,
+        transfer: Transfer,
+        future: Any,
+        on_ready: Callable[[], None],
+        timer: Timer,
     ) -> None:
+        self.transfer = transfer
         self.delivered: Any = None if future is None else torch.futures.Future()
+        self.ready_s: float | None = None
+        self.error: Exception | None = None
         self._inner = inner
-        self._occupy = occupy
+        self._on_ready = on_ready
         self._timer = timer
-        self._due_s: float | None = None
-        self._error: Exception | None = None
-        self._lock = threading.Lock()
-        self._has_arrived = threading.Event()
-        if future is not None:
-            future.add_done_callback(self._arrive)
-        else:
+        self._value: Any = None
+        self._due_s = 0.0
+        self._has_date = threading.Event()
+
+    def follow(self, future: Any) -> None:
+        """Notice when the backend has done its part."""
+        if future is None:
             _thread.start_new_thread(self._watch, ())
+        else:
+            future.add_done_callback(self._take)
+
+    def deliver(self, due_s: float) -> None:
+        """Complete at `due_s`."""
+        self._due_s = due_s
+        self._has_date.set()
+        if self.delivered is not None:
+            self._timer.at(due_s, self._complete)
 
     def wait(self, timeout: timedelta = NO_TIMEOUT) -> bool:
         """Block until the links have delivered, or RuntimeError after `timeout`."""
         end_s = time.monotonic() + (timeout or timedelta.max).total_seconds()
-        if not self._has_arrived.wait(timeout.total_seconds() if timeout else None):
+        if not self._has_date.wait(timeout.total_seconds() if timeout else None):
             raise RuntimeError("Timed out waiting for the operation.")
         if self.delivered is not None:
             self._inner.wait()  # done: to raise its error, and to fill the output
-        if self._error is not None:
-            raise self._error
-        assert self._due_s is not None
+        if self.error is not None:
+            raise self.error
         time.sleep(max(0.0, min(self._due_s, end_s) - time.monotonic()))
         if end_s < self._due_s:
             raise RuntimeError("Timed out waiting for a slow link.")
@@ -56,9 +82,9 @@ class LateWork:
 
     def is_completed(self) -> bool:
         """Whether the links have delivered, or the backend has failed."""
-        if not self._has_arrived.is_set():
+        if not self._has_date.is_set():
             return False
-        is_due = self._due_s is None or time.monotonic() >= self._due_s
+        is_due = time.monotonic() >= self._due_s
         return is_due and (self.delivered is None or self._inner.is_completed())
 
     def synchronize(self) -> None:
@@ -77,19 +103,24 @@ class LateWork:
         """Wait for a backend's operation that has no future. Only once: gloo counts the waits."""
         try:
             self._inner.wait()
-            self._due_s = self._occupy(time.monotonic())
         except Exception as error:
-            self._error = error
-        self._has_arrived.set()
+            self.error = error
+        self._become_ready()
 
-    def _arrive(self, future: Any) -> None:
-        """Occupy the links from now on. Runs in a thread of the backend."""
+    def _take(self, future: Any) -> None:
+        """Keep what the backend's future says. Runs in a thread of the backend."""
         try:
-            value = future.value()
+            self._value = future.value()
         except Exception as error:
-            self._has_arrived.set()
-            self.delivered.set_exception(error)
-            return
-        self._due_s = self._occupy(time.monotonic())
-        self._has_arrived.set()
-        self._timer.at(self._due_s, lambda: self.delivered.set_result(value))
+            self.error = error
+        self._become_ready()
+
+    def _become_ready(self) -> None:
+        self.ready_s = time.monotonic()
+        self._on_ready()
+
+    def _complete(self) -> None:
+        if self.error is None:
+            self.delivered.set_result(self._value)
+        else:
+            self.delivered.set_exception(self.error)

@@ -3,27 +3,19 @@
 from __future__ import annotations
 
 import threading
-from collections import defaultdict
-from typing import TYPE_CHECKING, Any, NamedTuple
+from collections import defaultdict, deque
+from typing import TYPE_CHECKING, Any
 
-from sandbox.faults.late_work import LateWork
+from sandbox.faults.late_work import LateWork, Link, Transfer
 from sandbox.faults.timer import Timer
 from sandbox.journal import get_parts
 from sandbox.event import Event, Op
 from sandbox.ledger import ring_bytes
 from sandbox.record import Call
+from sandbox.recorder import Lane
 
 if TYPE_CHECKING:
     from sandbox.faults.slow_link import SlowLink
-
-Link = tuple[int, int]  # from rank, to rank: each direction is a link of its own
-
-
-class Transfer(NamedTuple):
-    """The slow links that an operation occupies, all for as long as the slowest takes."""
-
-    links: tuple[Link, ...]
-    duration_s: float
 
 
 class Links:
@@ -34,18 +26,35 @@ class Links:
         self._rank = rank
         self._timer = Timer()
         self._free_s: defaultdict[Link, float] = defaultdict(float)
+        self._queues: defaultdict[str, deque[LateWork]] = defaultdict(deque)  # by lane
         self._lock = threading.Lock()
 
-    def delay(self, work: Any, future: Any, call: Call, ranks: tuple[int, ...]) -> tuple[Any, Any]:
+    def delay(self, work: Any, future: Any, call: Call, lane: Lane) -> tuple[Any, Any]:
         """Return handle and future of an operation that complete when the links have delivered.
 
         `future` tells when the backend has done its part; of an operation without one, None.
         """
-        transfer = self.plan(call, ranks)
+        transfer = self.plan(call, lane.ranks)
         if not transfer.links:
             return work, future
-        late = LateWork(work, future, lambda now_s: self.occupy(transfer, now_s), self._timer)
+        # The backend may finish what a group does out of order; messages need not keep any.
+        is_alone = Op(call.op).is_point_to_point
+        queue = deque[LateWork]() if is_alone else self._queues[lane.gid]
+        late = LateWork(work, transfer, future, lambda: self._advance(queue), self._timer)
+        with self._lock:
+            queue.append(late)
+        late.follow(future)
         return late, late.delivered
+
+    def _advance(self, queue: deque[LateWork]) -> None:
+        """Let those at the head of a queue that are ready go over the links."""
+        with self._lock:
+            while queue and queue[0].ready_s is not None:
+                late = queue.popleft()
+                has_failed = late.error is not None
+                late.deliver(
+                    late.ready_s if has_failed else self.occupy(late.transfer, late.ready_s)
+                )
 
     def plan(self, call: Call, ranks: tuple[int, ...]) -> Transfer:
         """Return what an operation of the group `ranks` asks of the slow links."""
@@ -59,10 +68,9 @@ class Links:
 
     def occupy(self, transfer: Transfer, ready_s: float) -> float:
         """Return when an operation is delivered whose members had all joined at `ready_s`."""
-        with self._lock:
-            start_s = max(ready_s, *(self._free_s[link] for link in transfer.links))
-            end_s = start_s + transfer.duration_s
-            self._free_s.update(dict.fromkeys(transfer.links, end_s))
+        start_s = max(ready_s, *(self._free_s[link] for link in transfer.links))
+        end_s = start_s + transfer.duration_s
+        self._free_s.update(dict.fromkeys(transfer.links, end_s))
         return end_s
 
     def _way(self, call: Call, ranks: tuple[int, ...]) -> list[Link]:
