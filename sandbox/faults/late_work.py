@@ -14,8 +14,6 @@ import torch
 from sandbox.faults.timer import Timer
 
 NO_TIMEOUT = timedelta(0)
-
-
 Link = tuple[int, int]  # from rank, to rank: each direction is a link of its own
 
 
@@ -46,18 +44,19 @@ class LateWork:
         self.ready_s: float | None = None
         self.error: Exception | None = None
         self._inner = inner
+        self._future = future
         self._on_ready = on_ready
         self._timer = timer
         self._value: Any = None
         self._due_s = 0.0
         self._has_date = threading.Event()
 
-    def follow(self, future: Any) -> None:
+    def follow(self) -> None:
         """Notice when the backend has done its part."""
-        if future is None:
+        if self._future is None:
             _thread.start_new_thread(self._watch, ())
         else:
-            future.add_done_callback(self._take)
+            self._future.add_done_callback(self._take)
 
     def deliver(self, due_s: float) -> None:
         """Complete at `due_s`."""

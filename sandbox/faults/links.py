@@ -43,18 +43,15 @@ class Links:
         late = LateWork(work, transfer, future, lambda: self._advance(queue), self._timer)
         with self._lock:
             queue.append(late)
-        late.follow(future)
+        late.follow()
         return late, late.delivered
 
     def _advance(self, queue: deque[LateWork]) -> None:
         """Let those at the head of a queue that are ready go over the links."""
         with self._lock:
-            while queue and queue[0].ready_s is not None:
+            while queue and (ready_s := queue[0].ready_s) is not None:
                 late = queue.popleft()
-                has_failed = late.error is not None
-                late.deliver(
-                    late.ready_s if has_failed else self.occupy(late.transfer, late.ready_s)
-                )
+                late.deliver(ready_s if late.error else self.occupy(late.transfer, ready_s))
 
     def plan(self, call: Call, ranks: tuple[int, ...]) -> Transfer:
         """Return what an operation of the group `ranks` asks of the slow links."""

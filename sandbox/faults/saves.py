@@ -69,7 +69,8 @@ class Saves(Watcher):
 
     def written(self, path: str, num_bytes: int) -> None:
         """Act now that something, and not all, is on disk."""
-        self._strike()
+        if num_bytes:
+            self._strike()
 
     def _strike(self) -> None:
         actions, self._actions = self._actions, []
@@ -88,6 +89,8 @@ class Saves(Watcher):
         finally:
             with self._lock:
                 self._depth -= 1
+                if not self._depth:
+                    self._actions = []  # the save failed before it wrote anything
 
     def _replace(self, module: Any, name: str, new: Any) -> None:
         self._originals.callback(setattr, module, name, getattr(module, name))

@@ -24,7 +24,8 @@ class TornWrite(Fault):
     It is the first file that matches `path`, a pattern such as "*.distcp" or "ckpt/*/.metadata",
     and that is closed (or, as DCP does with its metadata, renamed to such a name) after `at` has
     begun; by default the first of all. This is what a crash leaves of data that had not reached the
-    disk yet: a shorter file, or with `zeroed` one of the right length that ends in zeros.
+    disk yet: a shorter file, or with `zeroed` one of the right length that ends in zeros. (An fsync
+    does not help here, as with a disk that says too early that it has written.)
     """
 
     path: str

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from datetime import timedelta
+
 import pytest
 import torch
 import torch.distributed as dist
@@ -11,6 +13,7 @@ from sandbox import SlowLink
 from sandbox.faults.late_work import Transfer
 from sandbox.faults.links import Links, measure
 from sandbox.record import Call
+from sandbox.recorder import Lane
 
 
 def make_links(*slow: SlowLink, rank: int = 0) -> Links:
@@ -117,3 +120,36 @@ def test_what_shares_a_link_waits_for_it_and_what_does_not_goes_on() -> None:
     assert links.occupy(second, 11.0) == 15.0  # in flight at once, delivered in a row
     assert links.occupy(Transfer(((2, 3),), 1.0), 11.0) == 12.0
     assert links.occupy(first, 20.0) == 22.0  # an idle link saves up nothing
+
+
+class DoneWork:
+    """A backend's handle of something that is complete."""
+
+    def wait(self) -> bool:
+        return True
+
+    def is_completed(self) -> bool:
+        return True
+
+
+def test_a_group_is_served_in_the_order_of_issue_whatever_the_backend_finishes_first() -> None:
+    links, lane = make_links(SlowLink(1e12)), Lane("group", (0, 1))
+    futures = [torch.futures.Future() for _ in range(3)]
+    works, delivered = zip(
+        *(links.delay(DoneWork(), future, all_reduce(4), lane) for future in futures), strict=True
+    )
+    futures[1].set_result("second")
+    with pytest.raises(RuntimeError, match="Timed out"):
+        works[1].wait(timedelta(milliseconds=1))
+    assert not works[1].is_completed()
+    other, _ = links.delay(DoneWork(), None, send(4, peer=1), lane)
+    assert other.wait()  # messages keep no order with the collectives
+    futures[0].set_exception(ValueError("refused"))
+    with pytest.raises(ValueError, match="refused"):
+        works[0].wait()
+    with pytest.raises(ValueError, match="refused"):
+        delivered[0].wait()
+    assert works[1].wait()
+    assert delivered[1].wait() == "second"
+    futures[2].set_result("third")
+    assert delivered[2].wait() == "third"
