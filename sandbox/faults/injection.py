@@ -9,8 +9,8 @@ from collections.abc import Callable, Sequence
 from types import TracebackType
 from typing import TYPE_CHECKING, Self
 
-from sandbox.faults.moment import Collective, Moment, Save, Step
 from sandbox.event import Op
+from sandbox.faults.moment import Collective, Moment, Save, Step
 
 if TYPE_CHECKING:
     from sandbox.faults.fault import Fault

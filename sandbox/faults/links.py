@@ -6,13 +6,13 @@ import threading
 from collections import defaultdict, deque
 from typing import TYPE_CHECKING, Any
 
+from sandbox.event import Event, Op
 from sandbox.faults.late_work import LateWork, Link, Transfer
 from sandbox.faults.timer import Timer
 from sandbox.journal import get_parts
-from sandbox.event import Event, Op
-from sandbox.ledger import ring_bytes
 from sandbox.record import Call
 from sandbox.recorder import Lane
+from sandbox.ring import ring_bytes
 
 if TYPE_CHECKING:
     from sandbox.faults.slow_link import SlowLink
