@@ -11,6 +11,7 @@ if TYPE_CHECKING:
         CollectiveMismatchError,
         DeadlockError,
         LaunchError,
+        NotTrackedError,
         RankDiedError,
         RankError,
         RankTimeoutError,
@@ -30,6 +31,7 @@ if TYPE_CHECKING:
     )
     from sandbox.launcher import launch
     from sandbox.ledger import Ledger
+    from sandbox.memory.model_states import model_states
     from sandbox.observe import mark
     from sandbox.run import Run
     from sandbox.world import World
@@ -43,6 +45,7 @@ _HOMES = {
     "Kill": "faults.kill",
     "LaunchError": "errors",
     "Ledger": "ledger",
+    "NotTrackedError": "errors",
     "Op": "event",
     "Pause": "faults.pause",
     "RankDiedError": "errors",
@@ -59,6 +62,7 @@ _HOMES = {
     "device": "backend",
     "launch": "launcher",
     "mark": "observe",
+    "model_states": "memory.model_states",
 }
 __all__ = [
     "Collective",
@@ -69,6 +73,7 @@ __all__ = [
     "Kill",
     "LaunchError",
     "Ledger",
+    "NotTrackedError",
     "Op",
     "Pause",
     "RankDiedError",
@@ -85,6 +90,7 @@ __all__ = [
     "device",
     "launch",
     "mark",
+    "model_states",
 ]
 
 

@@ -87,6 +87,18 @@ def use_device(backend: str, rank: int) -> None:
         torch.cuda.set_device(rank)
 
 
+def allocated_bytes() -> int | None:
+    """Return what torch's allocator has handed out on this rank's GPU; None on the CPU.
+
+    Not run on a GPU so far.
+    """
+    import torch
+
+    if os.environ.get("SANDBOX_BACKEND") == "nccl":
+        return torch.cuda.memory_allocated()
+    return None
+
+
 def device() -> torch.device:
     """Return the device of this rank: its own GPU under NCCL, else the CPU."""
     import torch

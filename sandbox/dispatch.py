@@ -11,6 +11,7 @@ from typing import Any
 import cloudpickle
 
 from sandbox.errors import LaunchError
+from sandbox.memory.tracked_call import call_tracked
 
 CLOUDPICKLE_FILENAME = "<dynamic-code>"  # what it writes for co_filename, to be deterministic
 
@@ -35,13 +36,19 @@ class _CallPickler(cloudpickle.Pickler):
         return super().reducer_override(obj)
 
 
-def dump_call(fn: Callable[..., Any], args: tuple, kwargs: dict[str, Any]) -> bytes:
-    """Pickle `(fn, args, kwargs)`; a LaunchError says what cannot be sent and what to do."""
+def dump_call(
+    fn: Callable[..., Any], args: tuple, kwargs: dict[str, Any], *, memory: bool = False
+) -> bytes:
+    """Pickle `(fn, args, kwargs)`; a LaunchError says what cannot be sent and what to do.
+
+    With `memory`, what is sent is the same call with the rank's memory tracked.
+    """
     if not callable(fn):
         raise LaunchError(f"fn is {fn!r}, a {type(fn).__name__}; expected a function.")
     buffer = io.BytesIO()
+    call: tuple = (call_tracked, (fn, *args), kwargs) if memory else (fn, args, kwargs)
     try:
-        _CallPickler(buffer).dump((fn, args, kwargs))
+        _CallPickler(buffer).dump(call)
     except LaunchError:
         raise
     except Exception as error:

@@ -74,6 +74,10 @@ class RankTimeoutError(SandboxError):
     """Raised when ranks are still busy at the timeout and no deadlock is proven."""
 
 
+class NotTrackedError(SandboxError, AttributeError):
+    """Raised when the memory of a run is asked for, and its call was not to track it."""
+
+
 class RanksInterrupted(KeyboardInterrupt):
     """Raised when Stop (or Ctrl-C) ended a call; says whose variables were lost."""
 

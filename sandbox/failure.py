@@ -96,6 +96,8 @@ def _frames(error: BaseException) -> tuple:
     ]
     folder = os.path.dirname(__file__)
     ours = [os.path.join(folder, name) for name in ("rank.py", "magic.py")]
+    tracking = os.path.join(folder, "memory", "")  # stands between any two frames
+    frames = [frame for frame in frames if not frame[0].startswith(tracking)]
     while frames and frames[0][0] in (*ours, "<string>"):
         frames.pop(0)
     return tuple(frames)

@@ -6,6 +6,7 @@ from collections.abc import Iterator
 
 from sandbox.event import Event, Mark, Op
 from sandbox.failure import name_ranks
+from sandbox.memory.history import Memory
 from sandbox.record import Call, Issue
 from sandbox.wording import number_call
 
@@ -27,6 +28,7 @@ class Journal:
         self._num_before = dict(self._num_complete)
         self._steps: dict[int, dict[int, float]] = {}
         self.faults: set[int] = set()  # those that have happened, by their place in the call's list
+        self._memory: list[tuple[int, tuple]] = []
 
     def add_group(self, gid: str, ranks: tuple[int, ...]) -> None:
         """Note that a group exists."""
@@ -92,6 +94,14 @@ class Journal:
         """Yield the moments that ranks have marked in this call."""
         for rank, name, time_s in self._marks:
             yield Mark(rank, name, time_s - self._start_s)
+
+    def add_memory(self, rank: int, fields: tuple) -> None:
+        """Note a sample of a rank's memory, or its peak so far."""
+        self._memory.append((rank, fields))
+
+    def memory(self) -> Memory | None:
+        """Return what the ranks held over time; None where their memory was not tracked."""
+        return Memory.of(self._memory, self._start_s) if self._memory else None
 
     def events(self) -> Iterator[Event]:
         """Yield the events of this call; the making of groups is none."""

@@ -13,6 +13,7 @@ from sandbox import namespace, source, warm
 from sandbox.errors import LaunchError
 from sandbox.failure import describe_others, name_ranks
 from sandbox.limits import check_world_size
+from sandbox.memory.history import Memory
 from sandbox.output import show
 from sandbox.run import Run
 from sandbox.world import World
@@ -34,6 +35,7 @@ def load(shell: Any) -> None:
 @argument("--only", metavar="RANKS", help="run on these ranks alone: 0,2")
 @argument("--fresh", action="store_true", help="new ranks, without variables")
 @argument("--trace", action="store_true", help="list the collectives that the cell issued")
+@argument("--memory", action="store_true", help="show how much memory each rank held")
 @argument("--timeout", metavar="SECONDS", type=float, default=30.0, help="default: 30")
 def ranks(line: str, cell: str) -> None:
     """Run the cell on every rank, each with its own variables.
@@ -52,9 +54,12 @@ def ranks(line: str, cell: str) -> None:
     world = _world(options.world_size, options.fresh)
     only = _parse_ranks(options.only, world.world_size)
     what = (cell, filename, _shared(names, shell.user_ns))
-    run = world.call(run_cell, what, {}, timeout_s=options.timeout, ranks=only)
+    run = world.call(
+        run_cell, what, {}, timeout_s=options.timeout, ranks=only, memory=options.memory
+    )
     shown = {rank: text for rank, text in enumerate(run.results) if text is not None}
     lines = describe_others(shown) + (trace(run) if options.trace else [])
+    lines += describe_peaks(run.memory) if options.memory else []
     show("".join(f"{line}\n" for line in lines))
 
 
@@ -85,6 +90,11 @@ def trace(run: Run) -> list[str]:
         f"rank {e.rank}: {e.op.value} of {e.numel} × {e.dtype} ({e.nbytes} bytes)"
         for e in run.ledger
     ]
+
+
+def describe_peaks(memory: Memory) -> list[str]:
+    """Return one line for all ranks with the same peak: how much, of what, and on which line."""
+    return describe_others({rank: memory.describe_peak(rank) for rank in memory.ranks})
 
 
 def _world(world_size: int | None, fresh: bool) -> World:

@@ -11,6 +11,7 @@ from sandbox.event import Op
 from sandbox.faults.fault import Fault
 from sandbox.journal import Journal
 from sandbox.ledger import Ledger
+from sandbox.memory.history import Memory
 from sandbox.operation import Key, Operation
 from sandbox.record import Call, Issue, Waiting
 from sandbox.signature import describe_disagreement, find_disagreement
@@ -63,6 +64,9 @@ class Monitor:
     def feed(self, rank: int, record: tuple) -> None:
         """Take in one record of `rank`; each rank's must come in the order of their publication."""
         kind, *fields = record
+        if kind == "memory":
+            self._journal.add_memory(rank, tuple(fields))
+            return
         self._states[rank].unconfirmed = None
         if kind == "group":
             gid, ranks = fields
@@ -146,6 +150,10 @@ class Monitor:
     def happened(self, faults: Sequence[Fault]) -> list[Fault]:
         """Return those of the call's faults that ranks have told to happen."""
         return [fault for n, fault in enumerate(faults) if n in self._journal.faults]
+
+    def memory(self) -> Memory | None:
+        """Return what the ranks have held in this call; None where that was not tracked."""
+        return self._journal.memory()
 
     # -- records --------------------------------------------------------------------------------
 

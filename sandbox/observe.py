@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import contextlib
 import functools
 import hashlib
 import os
 import time
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from datetime import timedelta
 from typing import Any
 from urllib.parse import parse_qs, urlparse
@@ -190,6 +191,20 @@ def mark(name: str) -> None:
     if len(name) > MAX_MARK:
         raise ValueError(f"the mark has {len(name)} characters, expected at most {MAX_MARK}.")
     _observer.recorder.publish(("mark", name, time.monotonic()))
+
+
+def recorder() -> Recorder:
+    """Return what this rank publishes with."""
+    assert _observer is not None
+    return _observer.recorder
+
+
+@contextlib.contextmanager
+def watching(watch: Callable[[Sequence[Any]], None]) -> Iterator[None]:
+    """Show `watch` the arguments of every collective of this rank, until the context ends."""
+    recorder().watch = watch
+    yield
+    recorder().watch = None
 
 
 def silence() -> None:

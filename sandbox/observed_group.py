@@ -149,6 +149,8 @@ class ObservedGroup(dist.ProcessGroup, metaclass=_GroupType):
         except (AttributeError, IndexError, TypeError, ValueError):
             start()  # torch refuses such arguments in its own words
             raise
+        if self._recorder.watch is not None:
+            self._recorder.watch(values)
         if self._block is not None:
             self._block.append(call)
             return start()

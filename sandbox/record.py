@@ -8,6 +8,7 @@
     ("mark", name, time_s)                                      a moment that the program notes
     ("step", number, time_s)                                    an optimizer step has ended
     ("fault", number)                                           a fault of the call happens now
+    ("memory", "sample" or "peak", ...)                         see memory/sample.py
 
 `number` counts the events of a rank; `seq` counts those of a group, None outside its order (send
 and recv). A rank publishes an issue before it starts the operation: so whatever a rank has not

@@ -5,9 +5,9 @@ from __future__ import annotations
 import itertools
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from types import FrameType
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from sandbox import callsite
 from sandbox.record import Call
@@ -38,6 +38,7 @@ class Recorder:
         # Set while faults are injected: called before an operation is issued, and what delays it.
         self.before_issue: Callable[[str], None] | None = None
         self.links: Links | None = None
+        self.watch: Callable[[Sequence[Any]], None] | None = None  # sees the arguments of each call
         self._numbers = itertools.count()
         self._siblings = threading.local()
 

@@ -5,7 +5,14 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Any
 
+from sandbox.errors import NotTrackedError
 from sandbox.ledger import Ledger
+from sandbox.memory.history import Memory
+
+NOT_TRACKED = (
+    "the memory of this run was not tracked. Hint: pass memory=True, as in "
+    "sandbox.launch(fn, memory=True); in a cell, %%ranks --memory."
+)
 
 
 @dataclass(frozen=True)
@@ -20,6 +27,14 @@ class Run:
     # Per rank, (number, when it ended in seconds since the call of launch) of each optimizer step.
     steps: list[list[tuple[int, float]]] = field(default_factory=list)
     waited_s: float = 0.0  # before the ranks could start: the warm process was importing
+    tracked_memory: Memory | None = None
+
+    @property
+    def memory(self) -> Memory:
+        """What each rank held over time, by category; of a call with `memory=True`."""
+        if self.tracked_memory is None:
+            raise NotTrackedError(NOT_TRACKED)
+        return self.tracked_memory
 
     def __repr__(self) -> str:
         ranks = "1 rank" if self.world_size == 1 else f"{self.world_size} ranks"

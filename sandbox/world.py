@@ -74,15 +74,17 @@ class World:
         *args: Any,
         timeout_s: float | None = None,
         faults: Sequence[Fault] = (),
+        memory: bool = False,
         **kwargs: Any,
     ) -> Run:
         """Call `fn(*args, **kwargs)` on every rank; return a Run with each rank's return value.
 
         `faults` happen in this call alone; steps, collectives and saves count from 1 in each call.
+        With `memory=True` the run's `memory` says what each rank held, by category and over time.
         After an error the ranks live on, in new process groups where a collective was left
         unfinished; a rank that had to be killed starts empty, and the error says so.
         """
-        return self.call(fn, args, kwargs, timeout_s=timeout_s, faults=faults)
+        return self.call(fn, args, kwargs, timeout_s=timeout_s, faults=faults, memory=memory)
 
     def interrupt(self) -> None:
         """Raise KeyboardInterrupt in the ranks that run now; to be called from another thread."""
@@ -115,13 +117,14 @@ class World:
         *,
         timeout_s: float | None = None,
         faults: Sequence[Fault] = (),
+        memory: bool = False,
         ranks: Collection[int] | None = None,
         is_last: bool = False,
     ) -> Run:
         """Do what `run` does, on `ranks`, all by default. After the last one, only close."""
         limit_s = self.timeout_s if timeout_s is None else check_timeout(timeout_s)
         faults = check_faults(faults, self.world_size, self.backend)
-        payload = dump_call(fn, args, kwargs)
+        payload = dump_call(fn, args, kwargs, memory=memory)
         needs = warm.find_needs(fn, payload)
         if not self._lock.acquire(blocking=False):
             raise LaunchError(
@@ -275,6 +278,7 @@ class World:
             results=[load(member) for member in crew.members],
             ledger=self._monitor.ledger(),
             steps=self._monitor.steps(),
+            tracked_memory=self._monitor.memory(),
             output=self._output.texts(),
             duration_s=time.monotonic() - start_s,
             waited_s=waited_s,

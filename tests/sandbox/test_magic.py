@@ -139,3 +139,12 @@ def test_a_rank_has_no_keyboard(shell) -> None:
     for call in ("input()", "breakpoint()"):
         with pytest.raises(sandbox.RankError, match=r"no keyboard(.|\n)*line 2"):
             run(shell, f"%%ranks 2\n{call}")
+
+
+def test_memory_shows_each_ranks_peak_and_its_line(shell, capsys) -> None:
+    run(shell, "%%ranks 2 --memory\nx = torch.zeros(1000 + 1000 * rank)\ny = x + 1\nNone")
+    number = shell.execution_count
+    assert capsys.readouterr().out.splitlines()[-2:] == [
+        f"rank 0: peak 8.00 kB in init at cell In[{number}], line 3: other 8.00 kB",
+        f"rank 1: peak 16.0 kB in init at cell In[{number}], line 3: other 16.0 kB",
+    ]

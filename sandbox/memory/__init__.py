@@ -1,0 +1,1 @@
+"""What each rank holds in memory: measured by category, over time, and predicted by formula."""
