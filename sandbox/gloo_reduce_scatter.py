@@ -29,14 +29,14 @@ class ReduceScatterWork:
     def __init__(self, all_reduce: dist.Work, output: Tensor, chunk: Tensor) -> None:
         self.all_reduce = all_reduce
         self._output = output
-        self._chunk: Tensor | None = chunk
+        self.chunk: Tensor | None = chunk  # of the copy that is all-reduced; None once it is done
 
     def wait(self, timeout: timedelta = timedelta(0)) -> bool:
         """Block until the output is filled; a wait that runs out of time may be repeated."""
         is_done = self.all_reduce.wait(timeout)
-        if self._chunk is not None:
-            self._output.copy_(self._chunk)
-            self._chunk = None
+        if self.chunk is not None:
+            self._output.copy_(self.chunk)
+            self.chunk = None
         return is_done
 
     def is_completed(self) -> bool:

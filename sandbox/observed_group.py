@@ -184,6 +184,8 @@ class ObservedGroup(dist.ProcessGroup, metaclass=_GroupType):
             event.withdraw()
             raise
         is_ours = isinstance(work, gloo_reduce_scatter.ReduceScatterWork)
+        if is_ours and self._recorder.watch is not None:
+            self._recorder.watch((work.chunk,))  # the copy that a reduce_scatter on gloo needs
         can_poll = is_ours or call.op not in _CANNOT_POLL
         links = self._recorder.links if blocks else None
         future = None
