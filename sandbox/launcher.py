@@ -29,7 +29,7 @@ def launch(
     wrong, as in `faults=[Kill(rank=2, at=Step(3))]`; see `sandbox.faults`.
 
     With `memory=True` the run's `memory` says what each rank held, by category and over time. That
-    costs some 0.1 ms per operator: a toy then takes two to three times as long.
+    costs some 0.1 ms per operator: a toy then takes two to five times as long.
 
     Raises LaunchError (nothing could start), RankError (an exception in a rank), RankDiedError (its
     process ended), CollectiveMismatchError, DeadlockError, or RankTimeoutError after `timeout_s`.
