@@ -34,6 +34,7 @@ if TYPE_CHECKING:
     from sandbox.memory.model_states import model_states
     from sandbox.observe import mark
     from sandbox.run import Run
+    from sandbox.wait_for import WaitFor
     from sandbox.world import World
 
 _HOMES = {
@@ -58,6 +59,7 @@ _HOMES = {
     "SlowLink": "faults.slow_link",
     "Step": "faults.moment",
     "TornWrite": "faults.torn_write",
+    "WaitFor": "wait_for",
     "World": "world",
     "device": "backend",
     "launch": "launcher",
@@ -86,6 +88,7 @@ __all__ = [
     "SlowLink",
     "Step",
     "TornWrite",
+    "WaitFor",
     "World",
     "device",
     "launch",

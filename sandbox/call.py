@@ -19,8 +19,9 @@ from sandbox.errors import (
 )
 from sandbox.failure import name_ranks
 from sandbox.member import Member, State, read_available
-from sandbox.monitor import Monitor, ProblemKind
+from sandbox.monitor import Monitor
 from sandbox.output import Output
+from sandbox.problem import ProblemKind
 
 TICK_S = 0.02  # how often records are read and judged; results are taken at once
 ECHO_GRACE_S = 0.3  # after a first failure: others with the same one join the message
@@ -109,11 +110,12 @@ class Call:
             kind: type[SandboxError] = CollectiveMismatchError
         elif any(map(_has_failed, members)):
             return self._fail()
-        elif problem is not None:
-            kind = DeadlockError
+        elif problem is not None and not (problem.is_by_store and self.crew.has_children()):
+            kind = DeadlockError  # (a child of a rank could yet set the key of a store)
         else:
             return None
-        return Trouble(kind, problem.message, {"rank": problem.rank, "site": problem.site})
+        known = {"rank": problem.rank, "site": problem.site, "waits": problem.waits}
+        return Trouble(kind, problem.message, known)
 
     def _fail(self) -> Trouble | None:
         """Report failures once the others had a moment to fail alike, or wait for them."""

@@ -52,6 +52,14 @@ class Crew:
         """Return the members whose call still runs."""
         return [member for member in self.members if member.is_busy]
 
+    def has_children(self) -> bool:
+        """Whether a rank has started a process that still runs."""
+        try:
+            below = {process.pid for process in self._process.children(recursive=True)}
+        except psutil.NoSuchProcess:
+            return False
+        return bool(below - {member.pid for member in self.members})
+
     def signal(self, members: list[Member], number: int) -> None:
         """Send a signal to the members' processes."""
         with contextlib.suppress(BrokenPipeError, ConnectionResetError):  # then all are ended

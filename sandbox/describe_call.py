@@ -168,7 +168,7 @@ def without_tensor(op: Op) -> Call:
 
 
 def merge(calls: list[Call]) -> Call:
-    """Return the one call that stands for a coalesced block of them."""
+    """Return the one call that stands for a coalesced block; its messages match no others."""
     ops = {call.op for call in calls}
     numel = sum(call.numel for call in calls)
     return calls[0]._replace(
@@ -176,6 +176,7 @@ def merge(calls: list[Call]) -> Call:
         numel=numel,
         gives=numel,
         takes=numel,
+        tag=None,
     )
 
 

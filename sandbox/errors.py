@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from sandbox.run import Run
+    from sandbox.wait_for import WaitFor
 
 
 class SandboxError(Exception):
@@ -62,11 +63,31 @@ class RankDiedError(SandboxError):
     """Raised when a rank's process ended by a signal or by os._exit."""
 
 
-class DeadlockError(SandboxError):
+class ProvenError(SandboxError):
+    """Raised when what the ranks have published proves them wrong; the subclasses say in what.
+
+    `waits` tells, for each thread that waits, or each member of a group that disagrees, in what it
+    is and which ranks it waits for.
+    """
+
+    def __init__(
+        self,
+        message: str,
+        *,
+        rank: int,
+        site: str | None,
+        run: Run | None = None,
+        waits: tuple[WaitFor, ...] = (),
+    ) -> None:
+        super().__init__(message, rank=rank, site=site, run=run)
+        self.waits = waits
+
+
+class DeadlockError(ProvenError):
     """Raised when ranks are proven to wait for each other, or for one that has finished."""
 
 
-class CollectiveMismatchError(SandboxError):
+class CollectiveMismatchError(ProvenError):
     """Raised when ranks of a group disagree on a collective, whether or not it would hang."""
 
 

@@ -26,6 +26,8 @@ class Op(enum.Enum):
     RECV = "recv"
     INIT_PROCESS_GROUP = "init_process_group"
     NEW_GROUP = "new_group"
+    STORE_GET = "store.get"
+    STORE_WAIT = "store.wait"
 
     @property
     def is_point_to_point(self) -> bool:
@@ -36,6 +38,11 @@ class Op(enum.Enum):
     def makes_group(self) -> bool:
         """Whether this creates a group; nothing of the learner's is sent."""
         return self in (Op.INIT_PROCESS_GROUP, Op.NEW_GROUP)
+
+    @property
+    def waits_for_store(self) -> bool:
+        """Whether this waits until somebody sets a key of a store; a ledger does not hold it."""
+        return self in (Op.STORE_GET, Op.STORE_WAIT)
 
 
 @dataclass(frozen=True)

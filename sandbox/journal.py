@@ -81,7 +81,8 @@ class Journal:
 
     def name(self, issue: Issue) -> str:
         """Return which one it is, in words."""
-        return number_call(issue.call, self.number(issue), self.name_group(issue.gid))
+        group = "" if issue.seq is None else self.name_group(issue.gid)
+        return number_call(issue.call, self.number(issue), group)
 
     def name_group(self, gid: str) -> str:
         """Return the ranks of a group in words, and which of several groups of these it is."""
@@ -104,11 +105,11 @@ class Journal:
         return Memory.of(self._memory, self._start_s) if self._memory else None
 
     def events(self) -> Iterator[Event]:
-        """Yield the events of this call; the making of groups is none."""
+        """Yield the events of this call; making groups and waiting for stores are none."""
         num_messages: dict[int, int] = {}
         for (rank, number), issue in self._issues.items():
             op = Op(issue.call.op)
-            if op.makes_group:
+            if op.makes_group or op.waits_for_store:
                 continue
             seq = self.number(issue)
             if seq is None:

@@ -2,19 +2,21 @@
 
 from __future__ import annotations
 
-import enum
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping, Sequence
 
-from sandbox.deadlock import RankState, Wait, describe_wait, find_deadlock
+from sandbox.blame import describe_wait, find_deadlock
+from sandbox.deadlock import RankState, Wait
 from sandbox.event import Op
 from sandbox.faults.fault import Fault
 from sandbox.journal import Journal
 from sandbox.ledger import Ledger
 from sandbox.memory.history import Memory
+from sandbox.messages import Messages
 from sandbox.operation import Key, Operation
-from sandbox.record import Call, Issue, Waiting
+from sandbox.problem import Problem, ProblemKind
+from sandbox.record import NO_GROUP, Call, Issue, Waiting
 from sandbox.signature import describe_disagreement, find_disagreement
+from sandbox.store_waits import StoreWaits
 from sandbox.wording import describe_site
 
 # How long a mismatch waits for the other members, so that the odd one out can be told.
@@ -23,25 +25,10 @@ SETTLE_S = 0.2
 CONFIRM_S = 1.0
 # How long ranks must have been silent: callbacks of what has just completed run in no known thread.
 QUIET_S = 0.05
+# How long after the last news of any rank a store must still lack a key: a server of another rank
+# may take in what was set before a moment later than the look for it.
+LOOK_AGAIN_S = 0.1
 _NO_CALLBACKS = (Op.REDUCE_SCATTER.value, Op.SEND.value, Op.RECV.value)  # gloo gives no future
-
-
-class ProblemKind(enum.Enum):
-    """What the monitor can prove."""
-
-    DEADLOCK = "deadlock"
-    MISMATCH = "mismatch"
-
-
-@dataclass(frozen=True)
-class Problem:
-    """What went wrong: the culprit, one message, the learner's line, and who waits in what."""
-
-    kind: ProblemKind
-    rank: int
-    message: str
-    site: str | None
-    waiting: dict[int, str]
 
 
 class Monitor:
@@ -53,11 +40,14 @@ class Monitor:
         self._pending: dict[Key, Operation] = {}
         self._disputed: dict[Key, Operation] = {}
         self._latest: dict[str, Operation] = {}  # the last one that all members have issued
-        self._sent: set[tuple[int, int]] = set()  # point-to-point calls without an end
+        self._messages = Messages()
+        self._store_waits = StoreWaits(world_size)
+        self._news_s: float | None = 0.0  # None: something happened since the last question
 
     def begin_call(self, start_s: float) -> None:
         """Begin another call: no events yet, and collectives are counted from 1 again."""
         self._journal.begin_call(start_s)
+        self._news_s = None
         for state in self._states:
             state.has_finished = state.has_died = False
 
@@ -68,6 +58,8 @@ class Monitor:
             self._journal.add_memory(rank, tuple(fields))
             return
         self._states[rank].unconfirmed = None
+        if not (kind == "wait" and self._repeats(rank, *fields)):
+            self._news_s = None
         if kind == "group":
             gid, ranks = fields
             self._journal.add_group(gid, tuple(ranks))
@@ -75,12 +67,12 @@ class Monitor:
             self._take_issue(rank, fields)
         elif kind == "wait":
             number, gid, seq, waiting = fields
-            self._take_wait(rank, number, (gid, seq), Waiting(*waiting))
+            self._take_wait(rank, number, self._key(rank, number, gid, seq), Waiting(*waiting))
         elif kind == "end":
             self._take_end(rank, *fields)
         elif kind == "withdraw":
             number, gid, seq = fields
-            self._take_withdrawal(rank, number, (gid, seq))
+            self._take_withdrawal(rank, number, gid, seq)
         elif kind == "mark":
             self._journal.add_mark(rank, *fields)
         elif kind == "step":
@@ -92,11 +84,13 @@ class Monitor:
 
     def finished(self, rank: int) -> None:
         """Note that the rank's function and all its threads have ended; its records are all in."""
-        self._states[rank].has_finished = True
+        if not self._states[rank].has_finished:
+            self._states[rank].has_finished, self._news_s = True, None
 
     def died(self, rank: int) -> None:
         """Note that the rank raised or is gone: others may now fail, and prove nothing."""
-        self._states[rank].has_died = True
+        if not self._states[rank].has_died:
+            self._states[rank].has_died, self._news_s = True, None
 
     def problem(self, now_s: float | None = None) -> Problem | None:
         """Return what is proven to be wrong.
@@ -104,40 +98,43 @@ class Monitor:
         With `now_s` (of time.monotonic), a mismatch may wait a moment for the other members, and a
         deadlock until its ranks have been silent for a moment.
         """
+        if self._news_s is None:
+            self._news_s = now_s
         for operation in self._disputed.values():
             found = find_disagreement(operation.calls, operation.ranks)
             if found and (now_s is None or self._is_settled(operation, now_s)):
-                message, lines = describe_disagreement(operation, found)
+                message, waits = describe_disagreement(operation, found)
                 culprit = found.culprits[0]
                 site = operation.issued[culprit].site
-                return Problem(ProblemKind.MISMATCH, culprit, message, site, lines)
-        deadlock = None if self._disputed else find_deadlock(self._states, self._pending)
+                waiting = {wait.rank: wait.text for wait in waits}
+                return Problem(ProblemKind.MISMATCH, culprit, message, site, waiting, waits)
+        deadlock = None if self._disputed else find_deadlock(self._states, self._lacking())
         if deadlock is None or (now_s is not None and self._is_fresh(deadlock.waiting, now_s)):
             return None
         return Problem(ProblemKind.DEADLOCK, *deadlock)
 
     def is_blocked(self, rank: int) -> bool:
-        """Whether the rank can do nothing until another member of a group joins an operation."""
-        return self._states[rank].is_blocked(self._pending)
+        """Whether the rank can do nothing until another one joins an operation."""
+        return self._states[rank].is_blocked(self._lacking())
 
     def waiting(self, rank: int) -> str | None:
         """Return what the rank is blocked in, in one line; None where it has more to do."""
-        state = self._states[rank]
-        if state.is_blocked(self._pending):
-            return describe_wait(state, rank, self._pending)
+        state, pending = self._states[rank], self._lacking()
+        if state.is_blocked(pending):
+            return describe_wait(state, rank, pending)
         threads = state.waits.keys()
         for wait in state.waits.values():
             issue = self._journal.find(rank, wait.number)
             if issue is None or not threads >= set(wait.waiting.others):
                 return None
-            if wait.key not in self._pending:
+            if wait.key not in pending:
                 told = "" if issue.seq is None else " (issued by all of them)"
                 return f"in {self._journal.name(issue)}{told}{describe_site(issue.site)}"
         return None
 
     def is_balanced(self) -> bool:
         """Whether nothing is left over that a later call on the same groups would run into."""
-        return not self._pending and not self._disputed and not self._sent
+        return not self._pending and not self._disputed and not self._messages.has_running
 
     def ledger(self) -> Ledger:
         """Return the events of this call so far."""
@@ -163,12 +160,37 @@ class Monitor:
         self._journal.add(rank, issue)
         self._states[rank].heard_s = time_s
         self._states[rank].unconfirmed = number
-        if seq is None:
-            self._sent.add((rank, number))
+        if seq != 0:
+            self._states[rank].last = issue
+        if gid == NO_GROUP:
+            self._store_waits.issue(rank, issue)
+        elif seq is None:
+            self._meet(rank, issue)
         else:
             self._join(rank, (gid, seq), issue)
             if is_async and issue.call.op not in _NO_CALLBACKS:
                 self._states[rank].in_flight[number] = (gid, seq)
+
+    def _key(self, rank: int, number: int, gid: str, seq: int | None) -> Key:
+        """Return what tells the operation of a rank's call from others."""
+        if seq is not None:
+            return gid, seq
+        return self._store_waits.find(rank, number) or (rank, number)
+
+    def _meet(self, rank: int, issue: Issue) -> None:
+        """Take in a send or recv, and compare it with the one that it meets."""
+        message = self._messages.issue(rank, issue, self._journal.ranks_of(issue.gid))
+        if message.partner is None:
+            return
+        other = message.partner
+        operation = other.as_operation()
+        operation.issued[rank] = issue
+        if find_disagreement(operation.calls, operation.ranks):
+            self._disputed[other.rank, other.issue.number] = operation
+
+    def _lacking(self) -> Mapping[Key, Operation]:
+        """Return all operations that lack a rank."""
+        return {**self._pending, **self._messages.lacking(), **self._store_waits.operations}
 
     def _join(self, rank: int, key: Key, issue: Issue) -> None:
         """Add one member's call to the operation of its group, and compare it with the others'."""
@@ -178,10 +200,9 @@ class Monitor:
                 self._journal.name_group(issue.gid),
                 self._journal.number(issue),
                 self._journal.ranks_of(issue.gid),
+                self._journal.ranks_of(issue.gid),
             )
         operation.issued[rank] = issue
-        if issue.seq:
-            self._states[rank].last = issue
         first = next(iter(operation.issued.values()))
         is_alike = _is_alike(issue.call, first.call)
         if not is_alike and find_disagreement(operation.calls, operation.ranks):
@@ -194,7 +215,19 @@ class Monitor:
     def _take_wait(self, rank: int, number: int, key: Key, waiting: Waiting) -> None:
         self._states[rank].waits[waiting.thread] = Wait(key, number, waiting)
 
+    def _repeats(self, rank: int, number: int, gid: str, _: None, waiting: tuple) -> bool:
+        """Whether a wait says only that the key of a store is still not set."""
+        wait = self._states[rank].waits.get(waiting[0])
+        new = Waiting(*waiting)._replace(checked_s=None)
+        return (
+            gid == NO_GROUP
+            and wait is not None
+            and wait.number == number
+            and wait.waiting._replace(checked_s=None) == new
+        )
+
     def _take_end(self, rank: int, number: int, time_s: float | None, thread: int) -> None:
+        self._store_waits.end(rank, number)
         waits = self._states[rank].waits
         for waiter, wait in list(waits.items()):
             if wait.number == number and (time_s is not None or waiter == thread):
@@ -203,27 +236,37 @@ class Monitor:
             self._states[rank].heard_s = time_s
             self._states[rank].in_flight.pop(number, None)
             self._journal.end(rank, number, time_s)
-            self._sent.discard((rank, number))
+            self._messages.end(rank, number)
 
-    def _take_withdrawal(self, rank: int, number: int, key: Key) -> None:
+    def _take_withdrawal(self, rank: int, number: int, gid: str, seq: int | None) -> None:
         """Forget a call that the backend refused: its members lack this one again."""
         self._journal.remove(rank, number)
-        self._sent.discard((rank, number))
         state = self._states[rank]
         state.in_flight.pop(number, None)
         state.waits = {t: wait for t, wait in state.waits.items() if wait.number != number}
-        operation = self._pending.get(key) or self._latest.get(key[0])
+        if seq is None:
+            self._part(rank, number)
+            return
+        key = (gid, seq)
+        operation = self._pending.get(key) or self._latest.get(gid)
         issue = operation.issued.get(rank) if operation else None
-        if operation is None or key[1] is None or issue is None or issue.number != number:
+        if operation is None or issue is None or issue.number != number:
             return
         del operation.issued[rank]
         if key not in self._pending:
             self._pending[key] = operation
-            self._journal.complete(key[0], key[1] - 1)
+            self._journal.complete(gid, seq - 1)
         if not operation.issued:
             del self._pending[key]
         if key in self._disputed and not find_disagreement(operation.calls, operation.ranks):
             del self._disputed[key]
+
+    def _part(self, rank: int, number: int) -> None:
+        """Forget a send or recv: the one that it has met lacks one again."""
+        message = self._messages.withdraw(rank, number)
+        self._disputed.pop((rank, number), None)
+        if message is not None and message.partner is not None:
+            self._disputed.pop((message.partner.rank, message.partner.issue.number), None)
 
     # -- how certain it is ----------------------------------------------------------------------
 
@@ -239,13 +282,18 @@ class Monitor:
         ) and all(
             now_s - first_s > SETTLE_S
             or self._states[rank].has_ended
-            or self._states[rank].is_blocked(self._pending)
+            or self.is_blocked(rank)
             or (has_death and self._states[rank].waits)  # perhaps for the one that died
             for rank in operation.missing
         )
 
     def _is_fresh(self, ranks: Iterable[int], now_s: float) -> bool:
-        return any(now_s - self._states[rank].heard_s < QUIET_S for rank in ranks)
+        """Whether what the ranks did last may not have had all its effects yet."""
+        states = [self._states[rank] for rank in ranks]
+        looks = [wait.waiting.checked_s for state in states for wait in state.waits.values()]
+        return any(now_s - state.heard_s < QUIET_S for state in states) or any(
+            look is not None and look < (self._news_s or now_s) + LOOK_AGAIN_S for look in looks
+        )
 
 
 def _is_alike(call: Call, other: Call) -> bool:

@@ -17,6 +17,7 @@ import torch.distributed as dist
 from torch.distributed import distributed_c10d as c10d
 from torch.distributed.rendezvous import _rendezvous_handlers
 
+from sandbox import observed_store
 from sandbox.event import Op
 from sandbox.observed_group import Birth, ObservedGroup, births
 from sandbox.recorder import Recorder
@@ -169,6 +170,7 @@ def install(*, rank: int, world_size: int, store_path: str, publish: Publish) ->
 
     c10d.init_process_group = dist.init_process_group = init_process_group
     _rendezvous_handlers["env"] = observer.meet
+    observed_store.install(observer.recorder)
     return observer.recorder
 
 

@@ -10,10 +10,10 @@
     ("fault", number)                                           a fault of the call happens now
     ("memory", "sample" or "peak", ...)                         see memory/sample.py
 
-`number` counts the events of a rank; `seq` counts those of a group, None outside its order (send
-and recv). A rank publishes an issue before it starts the operation: so whatever a rank has not
-published, it has not done. It publishes a wait once it has waited for a moment: so the backend has
-accepted what the rank is known to wait in.
+`number` counts the events of a rank; `seq` counts those of a group, None outside its order (send,
+recv, and waits for a key of a store, which have no group). A rank publishes an issue before it
+starts the operation: so whatever a rank has not published, it has not done. It publishes a wait
+once it has waited for a moment: so the backend has accepted what the rank is known to wait in.
 Times are time.monotonic(), which the processes of one machine share.
 """
 
@@ -21,6 +21,7 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
+NO_GROUP = ""  # the gid of waits for a store
 # Longer lists of sizes are left out, and then not compared: a record must stay below 4096 bytes.
 MAX_SIZES = 200
 
@@ -40,13 +41,16 @@ class Call(NamedTuple):
     gives: Sizes = None  # elements for each member of the group
     takes: Sizes = None  # elements from each member
     tag: int | None = None
+    key: str | None = None  # of a store
 
 
 class Waiting(NamedTuple):
-    """A blocked thread, and the other threads of its rank that may still do something."""
+    """A blocked thread, and what may let it or its rank go on all the same."""
 
     thread: int
-    others: tuple[int, ...] = ()
+    others: tuple[int, ...] = ()  # threads of its rank that may still do something
+    hears_signals: bool = False  # a handler of the learner's runs if another rank sends a signal
+    checked_s: float | None = None  # the key of a store was not set then
 
 
 class Issue(NamedTuple):

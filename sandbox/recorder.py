@@ -9,8 +9,8 @@ from collections.abc import Callable, Sequence
 from types import FrameType
 from typing import TYPE_CHECKING, Any
 
-from sandbox import callsite
-from sandbox.record import Call
+from sandbox import callsite, signals
+from sandbox.record import Call, Waiting
 from sandbox.threads import Siblings
 
 if TYPE_CHECKING:
@@ -18,6 +18,7 @@ if TYPE_CHECKING:
 
 # A wait that gives up sooner was meant to, so it is no sign of a deadlock: its program goes on.
 IMPATIENT_S = 300.0
+ARMED_TIMER = 0  # among the threads that may act: its handler will run in one of them
 
 
 class Lane:
@@ -82,15 +83,22 @@ class Published:
         self._recorder = recorder
         self._lane = lane
         self._seq = seq
-        self._waiting: tuple[int, tuple[int, ...]] | None = None
+        self._waiting: Waiting | None = None
         self._has_ended = False
 
-    def wait(self) -> None:
-        """Publish that the calling thread is blocked in this event, if that is news."""
-        waiting = (threading.get_ident(), self._recorder.siblings().running())
+    def wait(self, checked_s: float | None = None) -> None:
+        """Publish that the calling thread is blocked in this event, if that is news.
+
+        `checked_s` (of time.monotonic) is when the key of a store was last seen not to be set.
+        """
+        others = self._recorder.siblings().running()
+        if signals.timer_is_armed():
+            others = (*others, ARMED_TIMER)
+        hears_signals = signals.hears_signals()
+        waiting = Waiting(threading.get_ident(), others, hears_signals, checked_s)
         if waiting != self._waiting:
             self._waiting = waiting
-            self._recorder.publish(("wait", self.number, self._lane.gid, self._seq, waiting))
+            self._recorder.publish(("wait", self.number, self._lane.gid, self._seq, tuple(waiting)))
 
     def end(self) -> None:
         """Publish the completion if that is news, or that the calling thread waits no longer."""

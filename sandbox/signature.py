@@ -7,8 +7,10 @@ from collections.abc import Callable, Hashable, Mapping
 from typing import NamedTuple
 
 from sandbox.failure import name_ranks
+from sandbox.event import Op
 from sandbox.operation import Operation
 from sandbox.record import Call, Sizes
+from sandbox.wait_for import WaitFor
 from sandbox.wording import describe_call, describe_site, list_ranks
 
 
@@ -26,8 +28,11 @@ def find_disagreement(calls: Mapping[int, Call], ranks: tuple[int, ...]) -> Disa
     """Compare the calls of those members, of all the group's `ranks`, that have issued theirs.
 
     They must agree on operation, dtype, reduction and root, and what one sends to another must be
-    what that one expects. Shapes may differ: (4,) and (2, 2) hold the same elements.
+    what that one expects. Shapes may differ: (4,) and (2, 2) hold the same elements. A send and the
+    recv that it meets must agree on dtype and number of elements.
     """
+    if any(Op(call.op).is_point_to_point and call.tag is not None for call in calls.values()):
+        return _compare_message(calls)
     for what, read in _MUST_AGREE:
         values = {rank: read(call) for rank, call in calls.items()}
         if len(set(values.values())) > 1:
@@ -61,6 +66,13 @@ def _odd_one_out(what: str, values: Mapping[int, Hashable]) -> Disagreement:
     )
 
 
+def _compare_message(calls: Mapping[int, Call]) -> Disagreement | None:
+    """Compare a send with the recv that it meets: gloo would fill a part, or end the process."""
+    sender, receiver = sorted(calls, key=lambda rank: calls[rank].op, reverse=True)
+    sent, taken = (f"{calls[rank].numel} {calls[rank].dtype}" for rank in (sender, receiver))
+    return None if sent == taken else Disagreement("message", [sender], sent, [receiver], taken)
+
+
 def _compare_pairs(calls: Mapping[int, Call], ranks: tuple[int, ...]) -> Disagreement | None:
     """Check for every pair that what i gives to j is what j takes from i."""
     wrong = []
@@ -87,7 +99,9 @@ def _size(sizes: Sizes, index: int) -> int | None:
     return sizes[index] if isinstance(sizes, tuple) else sizes
 
 
-def describe_disagreement(operation: Operation, found: Disagreement) -> tuple[str, dict[int, str]]:
+def describe_disagreement(
+    operation: Operation, found: Disagreement
+) -> tuple[str, tuple[WaitFor, ...]]:
     """Return the message, the culprit first, and what each member has called where."""
     who, against = name_ranks(found.culprits), name_ranks(found.others)
     if found.what == "operation":
@@ -100,6 +114,8 @@ def describe_disagreement(operation: Operation, found: Disagreement) -> tuple[st
             f"{who} and {against} disagree on the sizes of {operation.name()}: "
             f"{found.theirs}, {found.usual}."
         )
+    elif found.what == "message":
+        headline = f"{who} sent {found.theirs} where {against} expected {found.usual}."
     else:
         headline = (
             f"{who} called {operation.name()} with another {found.what} than {against}: "
@@ -109,4 +125,15 @@ def describe_disagreement(operation: Operation, found: Disagreement) -> tuple[st
         rank: f"{describe_call(issue.call)}{describe_site(issue.site)}"
         for rank, issue in operation.issued.items()
     }
-    return headline + list_ranks(lines, found.culprits), lines
+    waits = tuple(
+        WaitFor(
+            rank=rank,
+            op=Op(issue.call.op),
+            group=operation.members,
+            waits_for=tuple(operation.missing),
+            site=issue.site,
+            text=lines[rank],
+        )
+        for rank, issue in operation.issued.items()
+    )
+    return headline + list_ranks(lines, found.culprits), waits

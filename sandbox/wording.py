@@ -13,7 +13,9 @@ _SOURCES = (Op.BROADCAST.value, Op.SCATTER.value, Op.RECV.value)
 
 
 def describe_call(call: Call) -> str:
-    """Return a call in words: "all_reduce (SUM) of float32 (4, 3)"."""
+    """Return a call in words: "all_reduce (SUM) of float32 (4, 3)", "store.get('key')"."""
+    if call.key is not None:
+        return f"{call.op}({call.key!r})"
     reduction = f" ({call.reduce_op})" if call.reduce_op else ""
     return f"{call.op}{reduction}{describe_tensor(call, ' of ')}"
 
@@ -23,12 +25,16 @@ def describe_tensor(call: Call, preposition: str) -> str:
     if not call.dtype:
         return ""
     way = "from" if call.op in _SOURCES else "to"
-    root = "" if call.root is None else f" {way} rank {call.root}"
-    return f"{preposition}{call.dtype} {call.shape}{root}"
+    if call.root is not None:
+        peer = f" {way} rank {call.root}"
+    else:
+        peer = " from any rank" if call.op == Op.RECV.value else ""
+    tag = f" with tag {call.tag}" if call.tag else ""
+    return f"{preposition}{call.dtype} {call.shape}{peer}{tag}"
 
 
 def number_call(call: Call, seq: int | None, group: str) -> str:
-    """Return which one it is: "all_reduce #7 of ranks 0-3"; send and recv have no place."""
+    """Return which one it is: "all_reduce #7 of ranks 0-3"; one without a place is described."""
     if seq is None:
         return describe_call(call)
     if seq == 0:

@@ -12,7 +12,8 @@ from hypothesis import strategies as st
 from simulated_ranks import ALL_REDUCE, Groups, Step, World
 
 from sandbox.event import Op
-from sandbox.monitor import Monitor, Problem, ProblemKind
+from sandbox.monitor import Monitor
+from sandbox.problem import Problem, ProblemKind
 from sandbox.record import Call
 
 
