@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
@@ -53,12 +54,9 @@ def find_deadlock(states: Sequence[RankState], pending: Mapping[Key, Operation])
         culprits, headline = _tell_abandoned(operation, states)
         site = next(iter(operation.issued.values())).site
     else:
-        cycle = find_cycle(stuck, states, pending) or stuck
-        operations = _awaited_by(cycle, states, pending)
-        operation = min(operations, key=lambda op: (len(op.issued), op.missing))
-        culprits = sorted(operation.issued)
-        headline = f"{name_ranks(cycle)} wait for each other."
-        site = operation.issued[culprits[0]].site
+        culprits, headline = _tell_cycle(stuck, states, pending)
+        first = min(states[culprits[0]].waits.values(), key=lambda wait: wait.number)
+        site = pending[first.key].issued[culprits[0]].site
     waits = tuple(
         _as_wait_for(rank, wait, pending) for rank in stuck for wait in states[rank].waits.values()
     )
@@ -121,6 +119,22 @@ def _tell_abandoned(operation: Operation, states: Sequence[RankState]) -> tuple[
             f"{name_ranks(finished)} finished without it."
         )
     return finished, f"{name_ranks(finished)} never called {operation.name()}: {left}"
+
+
+def _tell_cycle(
+    stuck: Sequence[int], states: Sequence[RankState], pending: Mapping[Key, Operation]
+) -> tuple[list[int], str]:
+    """Blame whom most wait for; of equals the last rank, as programs go by rank 0."""
+    cycle = find_cycle(stuck, states, pending)
+    waited_for = Counter(r for waiter in stuck for r in states[waiter].helpers(pending) - {waiter})
+    culprit = max(cycle, key=lambda rank: (waited_for[rank], rank))
+    first = min(states[culprit].waits.values(), key=lambda wait: wait.number)
+    culprits = [culprit, *sorted(pending[first.key].issued.keys() - {culprit})]
+    all_make_groups = all(
+        Op(operation.call.op).makes_group for operation in _awaited_by(cycle, states, pending)
+    )
+    reason = "make groups in different orders, and " if all_make_groups else ""
+    return culprits, f"{name_ranks(cycle)} {reason}wait for each other."
 
 
 def _tell_last(ranks: list[int], states: Sequence[RankState]) -> str:

@@ -89,11 +89,13 @@ def find_stuck(states: Sequence[RankState], pending: Mapping[Key, Operation]) ->
 def find_cycle(
     stuck: Sequence[int], states: Sequence[RankState], pending: Mapping[Key, Operation]
 ) -> list[int]:
-    """Return those of the stuck ranks that wait for themselves, by way of others."""
-    waits_for = {r: (states[r].helpers(pending) - {r}) & set(stuck) for r in stuck}
-    reached = {rank: set(direct) for rank, direct in waits_for.items()}
+    """Return those of the stuck ranks that wait for themselves, by way of others, if any do.
+
+    (All threads of a rank are taken together, so there may be none: then all the stuck ranks.)
+    """
+    reached = {r: (states[r].helpers(pending) - {r}) & set(stuck) for r in stuck}
     for via in stuck:  # Warshall's transitive closure
         for rank in stuck:
             if via in reached[rank]:
                 reached[rank] |= reached[via]
-    return [rank for rank in stuck if rank in reached[rank]]
+    return [rank for rank in stuck if rank in reached[rank]] or list(stuck)

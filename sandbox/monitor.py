@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 
 from sandbox.blame import describe_wait, find_deadlock
 from sandbox.deadlock import RankState, Wait
@@ -19,7 +19,7 @@ from sandbox.signature import describe_disagreement, find_disagreement
 from sandbox.store_waits import StoreWaits
 from sandbox.wording import describe_site
 
-# How long a mismatch waits for the other members, so that the odd one out can be told.
+# How long a mismatch or a deadlock waits for the other ranks, so that the odd one out can be told.
 SETTLE_S = 0.2
 # Without a further record of a rank, its backend may yet refuse the call; no longer than this.
 CONFIRM_S = 1.0
@@ -42,6 +42,7 @@ class Monitor:
         self._latest: dict[str, Operation] = {}  # the last one that all members have issued
         self._messages = Messages()
         self._store_waits = StoreWaits(world_size)
+        self._stuck_s: float | None = None  # when the present deadlock was first seen
         self._news_s: float | None = 0.0  # None: something happened since the last question
 
     def begin_call(self, start_s: float) -> None:
@@ -109,8 +110,13 @@ class Monitor:
                 waiting = {wait.rank: wait.text for wait in waits}
                 return Problem(ProblemKind.MISMATCH, culprit, message, site, waiting, waits)
         deadlock = None if self._disputed else find_deadlock(self._states, self._lacking())
-        if deadlock is None or (now_s is not None and self._is_fresh(deadlock.waiting, now_s)):
+        if deadlock is None:
+            self._stuck_s = None
             return None
+        if now_s is not None:
+            self._stuck_s = self._stuck_s or now_s
+            if self._is_fresh(deadlock.waiting, now_s) or self._may_grow(deadlock.waiting, now_s):
+                return None
         return Problem(ProblemKind.DEADLOCK, *deadlock)
 
     def is_blocked(self, rank: int) -> bool:
@@ -293,6 +299,13 @@ class Monitor:
         looks = [wait.waiting.checked_s for state in states for wait in state.waits.values()]
         return any(now_s - state.heard_s < QUIET_S for state in states) or any(
             look is not None and look < (self._news_s or now_s) + LOOK_AGAIN_S for look in looks
+        )
+
+    def _may_grow(self, stuck: Collection[int], now_s: float) -> bool:
+        """Whether other ranks are about to show that they are stuck as well, or have finished."""
+        settles_s = SETTLE_S + (self._stuck_s or now_s)
+        return now_s < settles_s and any(
+            not state.has_ended and rank not in stuck for rank, state in enumerate(self._states)
         )
 
 

@@ -1,0 +1,104 @@
+"""Groups made or used in another order, and keys of a store that nobody sets."""
+
+from __future__ import annotations
+
+import torch
+import torch.distributed as dist
+from hangs.planted import plant
+from torch.distributed.device_mesh import init_device_mesh
+
+from sandbox import Op
+
+
+@plant(
+    1,
+    "ranks 0-2 make groups in different orders, and wait for each other.",
+    Op.NEW_GROUP,
+    {0: (1,), 1: (0, 2), 2: (0, 1)},
+)
+def makes_groups_in_another_order(rank: int) -> None:
+    ranks = [[0, 1], [0, 1, 2]]
+    if rank == 1:
+        ranks.reverse()
+    for members in ranks:
+        dist.new_group(members)  # culprit waits
+
+
+@plant(1, "rank 1 never called new_group of ranks 0, 1: it finished.", Op.NEW_GROUP, {0: (1,)})
+def makes_a_group_on_some_ranks(rank: int) -> None:
+    if rank != 1:
+        dist.new_group([0, 1])  # waits
+
+
+@plant(
+    3,
+    "rank 3 never called new_group of ranks",
+    Op.NEW_GROUP,
+    {0: (1,), 1: (3,), 2: (3,)},
+    world_size=4,
+)
+def makes_a_mesh_on_some_ranks(rank: int) -> None:
+    if rank != 3:
+        init_device_mesh("cpu", (2, 2))  # waits
+
+
+@plant(2, "ranks 0-2 wait for each other.", Op.ALL_REDUCE, {0: (2,), 1: (2,), 2: (0, 1)})
+def locks_two_groups_crosswise(rank: int) -> None:
+    groups = [dist.new_group(), dist.new_group()]
+    if rank == 2:
+        groups.reverse()
+    for group in groups:
+        dist.all_reduce(torch.ones(4), group=group)  # culprit waits
+
+
+@plant(0, "ranks 0, 1 wait for each other.", Op.ALL_REDUCE, {0: (1,), 1: (0,), 2: (0,)})
+def uses_another_group(rank: int) -> None:
+    pair = dist.new_group([0, 1])
+    group = pair if rank == 0 else None
+    dist.all_reduce(torch.ones(4), group=group)  # culprit waits
+
+
+@plant(
+    0,
+    "ranks 1, 2 never set the key of store.get('address'): they finished",
+    Op.STORE_GET,
+    {0: (1, 2)},
+)
+def waits_for_a_key_that_nobody_sets(rank: int) -> None:
+    store = dist.distributed_c10d._get_default_store()
+    if rank == 0:
+        store.get("address")  # culprit waits
+
+
+@plant(
+    1,
+    "rank 1 never set the key of store.wait('ready'): it finished after",
+    Op.STORE_WAIT,
+    {0: (1, 2), 2: (0, 1)},
+)
+def forgets_to_set_a_key(rank: int) -> None:
+    port = [0]
+    if rank == 0:
+        server = dist.TCPStore("localhost", 0, is_master=True, wait_for_workers=False)
+        port = [server.port]
+    dist.broadcast_object_list(port, src=0)
+    store = server if rank == 0 else dist.TCPStore("localhost", port[0], is_master=False)
+    if rank != 1:
+        store.wait(["ready"])  # waits
+
+
+@plant(1, "ranks 0, 1 wait for each other.", Op.STORE_GET, {0: (1,), 1: (0,)}, world_size=2)
+def waits_for_each_others_key(rank: int) -> None:
+    store = dist.PrefixStore("mine", dist.distributed_c10d._get_default_store())
+    store.get(f"from {1 - rank}")  # culprit waits
+    store.set(f"from {rank}", "done")
+
+
+@plant(1, "ranks 0, 1 wait for each other.", Op.BARRIER, {0: (1,), 1: (0,)}, world_size=2)
+def sets_a_key_after_the_barrier(rank: int) -> None:
+    store = dist.distributed_c10d._get_default_store()
+    if rank == 0:
+        store.get("address")  # waits
+    dist.barrier()  # culprit waits
+    if rank == 1:
+        store.set("address", "here")
