@@ -25,8 +25,8 @@ SETTLE_S = 0.2
 CONFIRM_S = 1.0
 # How long ranks must have been silent: callbacks of what has just completed run in no known thread.
 QUIET_S = 0.05
-# How long after the last news of any rank a store must still lack a key: a server of another rank
-# may take in what was set before a moment later than the look for it.
+# How long after the last news of any rank a store must still lack a key, and no signal have come:
+# what a rank did last may reach another a moment later.
 LOOK_AGAIN_S = 0.1
 _NO_CALLBACKS = (Op.REDUCE_SCATTER.value, Op.SEND.value, Op.RECV.value)  # gloo gives no future
 
@@ -221,16 +221,12 @@ class Monitor:
     def _take_wait(self, rank: int, number: int, key: Key, waiting: Waiting) -> None:
         self._states[rank].waits[waiting.thread] = Wait(key, number, waiting)
 
-    def _repeats(self, rank: int, number: int, gid: str, _: None, waiting: tuple) -> bool:
-        """Whether a wait says only that the key of a store is still not set."""
+    def _repeats(self, rank: int, number: int, _: str, __: int | None, waiting: tuple) -> bool:
+        """Whether a wait says only that still nothing has come."""
         wait = self._states[rank].waits.get(waiting[0])
-        new = Waiting(*waiting)._replace(checked_s=None)
-        return (
-            gid == NO_GROUP
-            and wait is not None
-            and wait.number == number
-            and wait.waiting._replace(checked_s=None) == new
-        )
+        if wait is None or wait.number != number:
+            return False
+        return wait.waiting._replace(checked_s=None) == Waiting(*waiting)._replace(checked_s=None)
 
     def _take_end(self, rank: int, number: int, time_s: float | None, thread: int) -> None:
         self._store_waits.end(rank, number)

@@ -50,7 +50,7 @@ class Waiting(NamedTuple):
     thread: int
     others: tuple[int, ...] = ()  # threads of its rank that may still do something
     hears_signals: bool = False  # a handler of the learner's runs if another rank sends a signal
-    checked_s: float | None = None  # the key of a store was not set then
+    checked_s: float | None = None  # no signal had come by then, nor the key of a store been set
 
 
 class Issue(NamedTuple):

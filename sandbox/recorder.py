@@ -89,12 +89,15 @@ class Published:
     def wait(self, checked_s: float | None = None) -> None:
         """Publish that the calling thread is blocked in this event, if that is news.
 
-        `checked_s` (of time.monotonic) is when the key of a store was last seen not to be set.
+        `checked_s` (of time.monotonic) is when the key of a store was last seen not to be set. A
+        rank that may be let go by a signal tells again and again that none has come.
         """
         others = self._recorder.siblings().running()
         if signals.timer_is_armed():
             others = (*others, ARMED_TIMER)
         hears_signals = signals.hears_signals()
+        if hears_signals and checked_s is None:
+            checked_s = time.monotonic()
         waiting = Waiting(threading.get_ident(), others, hears_signals, checked_s)
         if waiting != self._waiting:
             self._waiting = waiting
