@@ -49,6 +49,11 @@ def _nothing() -> None:
 _idle: list[_Helper] = []
 
 
+def count_idle() -> int:
+    """Return how many of our threads have nothing to do."""
+    return len(_idle)
+
+
 def run_elsewhere(function: Callable[[], Any], note: Callable[[], None]) -> Any:
     """Return `function()`, or raise what it raised; call `note` now and then while it runs."""
     helper = _idle.pop() if _idle else _Helper()

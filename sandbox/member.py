@@ -157,6 +157,10 @@ class Member:
         if kind == "formed":
             self.has_group = True
             return
+        if kind == "threads":
+            (self.num_threads,) = rest
+            self.has_finished |= self.state is State.RETURNED and self.num_threads == 0
+            return
         number, *rest = rest
         if number != self._number:
             return

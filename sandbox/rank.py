@@ -10,6 +10,7 @@ import marshal
 import os
 import pickle
 import random
+import select
 import signal
 import socket
 import sys
@@ -29,8 +30,10 @@ import torch.distributed as dist
 from sandbox import backend, failure, namespace, observe, source, wire
 from sandbox.faults.injection import Injection
 from sandbox.steps import Steps
+from sandbox.threads import Siblings, count_others
 
 MAX_RESULT_BYTES = 256 << 20
+LOOK_S = 0.1  # how often an idle rank looks after threads that live on
 GROUP_TIMEOUT = timedelta(
     hours=12
 )  # the caller's own timeout ends a call; gloo's must not be first
@@ -104,6 +107,8 @@ class Rank:
         self.events = events
         self.pid = os.getpid()
         self._group_error: RuntimeError | None = None
+        self._num_threads = 0  # that the last call left running
+        self._siblings = Siblings()
         signal.signal(signal.SIGUSR1, self._say_where)
         # A child that the learner forks must not answer in our name.
         os.register_at_fork(after_in_child=self._silence)
@@ -124,6 +129,7 @@ class Rank:
         """Run calls one after the other until the owner is gone (EOFError)."""
         self._form_group()
         while True:
+            self._tell_threads_until_called()
             kind, *rest = wire.receive(self.control)[0]
             if kind == "call":
                 self._call(*rest)
@@ -156,10 +162,20 @@ class Rank:
         with contextlib.suppress(ValueError):  # the learner closed it
             sys.stdout.flush()
             sys.stderr.flush()
-        wire.send(self.control, (answer[0], number, *answer[1:], count_threads()))
+        self._siblings = Siblings()
+        self._num_threads = count_others(self._siblings)
+        wire.send(self.control, (answer[0], number, *answer[1:], self._num_threads))
         if fresh:
             end_like_a_process()
             wire.send(self.control, ("finished", number))
+
+    def _tell_threads_until_called(self) -> None:
+        """While threads of the last call live on, tell the owner whenever their number changes."""
+        while self._num_threads and not select.select([self.control], [], [], LOOK_S)[0]:
+            num_threads = count_others(self._siblings)
+            if num_threads != self._num_threads:
+                self._num_threads = num_threads
+                wire.send(self.control, ("threads", num_threads))
 
     def _rebuild(self, store_path: str, world_size: int) -> None:
         """Leave all groups; say which variables are bound to them."""
@@ -223,11 +239,6 @@ def bound_to_groups(variables: dict[str, Any]) -> tuple[str, ...]:
         return False
 
     return tuple(name for name, value in variables.items() if is_bound(value))
-
-
-def count_threads() -> int:
-    """Return how many Python threads there are beside this one, however they were started."""
-    return len(sys._current_frames()) - 1
 
 
 def end_like_a_process() -> None:

@@ -8,6 +8,8 @@ import sys
 import threading
 from types import CodeType, FrameType
 
+from sandbox import elsewhere
+
 # Threads that libraries leave running and that never issue a collective, by the file they run in.
 SERVICES = (
     "tqdm/_monitor.py",
@@ -37,6 +39,13 @@ class Siblings:
         return tuple(
             sorted(i for i, frame in stacks.items() if i not in known and not _is_passive(frame))
         )
+
+
+def count_others(siblings: Siblings) -> int:
+    """Return how many other threads may act, however they were started."""
+    known = {thread.ident for thread in threading.enumerate()} | {threading.get_ident()}
+    unknown = [ident for ident in _current_frames() if ident not in known]
+    return len(siblings.running()) + len(unknown) - elsewhere.count_idle()
 
 
 def _current_frames() -> dict[int, FrameType]:

@@ -174,3 +174,19 @@ def test_a_daemon_thread_is_waited_for_before_a_deadlock_is_proven() -> None:
 
     with sandbox.World(2) as world:
         world.run(join_later)
+
+
+def test_threads_that_have_ended_since_hide_no_deadlock() -> None:
+    def leave_a_thread() -> None:
+        release = threading.Event()
+        threading.Thread(target=release.wait, daemon=True).start()
+        threading.Timer(0.3, release.set).start()
+        if dist.get_rank() == 1:
+            dist.recv(torch.empty(1), 0)  # waits in a thread of ours, which lives on
+        else:
+            dist.send(torch.ones(1), 1)
+
+    with sandbox.World(2) as world:
+        world.run(leave_a_thread)
+        with pytest.raises(sandbox.DeadlockError, match="rank 1 never called all_reduce #1"):
+            world.run(lambda: sum_ranks() if dist.get_rank() == 0 else None)
