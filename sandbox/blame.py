@@ -7,8 +7,8 @@ from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
 from sandbox.deadlock import RankState, Wait, find_cycle, find_stuck
-from sandbox.failure import name_ranks
 from sandbox.event import Op
+from sandbox.failure import name_ranks
 from sandbox.operation import Key, Operation
 from sandbox.store_waits import StoreWait
 from sandbox.wait_for import WaitFor

@@ -6,8 +6,8 @@ from collections import Counter
 from collections.abc import Callable, Hashable, Mapping
 from typing import NamedTuple
 
-from sandbox.failure import name_ranks
 from sandbox.event import Op
+from sandbox.failure import name_ranks
 from sandbox.operation import Operation
 from sandbox.record import Call, Sizes
 from sandbox.wait_for import WaitFor

@@ -1,221 +1,186 @@
-"""Hangs and mismatches of real ranks: named at once, with the culprit and the learner's lines."""
+"""Proofs against simulated ranks: every deadlock is found, and nothing that is not one."""
 
 from __future__ import annotations
 
-import threading
-from collections.abc import Callable
-from pathlib import Path
-
-import pytest
-import torch
-import torch.distributed as dist
-from torch import nn
-
-import sandbox
-
-ONES = (4,)
-HERE = Path(__file__).name
-
-
-def all_reduce(**kwargs: object) -> None:
-    dist.all_reduce(torch.ones(ONES), **kwargs)
-
-
-def skip_a_collective(rank: int) -> None:
-    all_reduce()
-    if rank != 2:
-        all_reduce()
-
-
-def call_it_alone(rank: int) -> None:
-    dist.barrier()
-    if rank == 0:
-        dist.all_gather_single(torch.empty(16), torch.ones(ONES))
-
-
-def return_early(rank: int) -> None:
-    for step in range(5):
-        if rank == 1 and step == 3:
-            return
-        dist.reduce_scatter_single(torch.empty(1), torch.ones(ONES))
-
-
-def swallow_an_exception(rank: int) -> None:
-    try:
-        if rank == 3:
-            raise OSError("no such sample")
-        all_reduce()
-    except OSError:
-        pass
-
-
-def lock_two_groups_crosswise(rank: int) -> None:
-    a, b = dist.new_group(), dist.new_group()
-    for group in (b, a) if rank == 3 else (a, b):
-        all_reduce(group=group)
-
-
-def create_a_group_on_some_ranks(rank: int) -> None:
-    if rank != 1:
-        dist.new_group([0, 1])
-
-
-def train_one_step_more(rank: int) -> None:
-    model = nn.parallel.DistributedDataParallel(nn.Linear(4, 4))
-    for _ in range(2 + (rank == 0)):
-        model(torch.ones(ONES)).sum().backward()
-
-
-def skip_a_sharded_unit(rank: int) -> None:
-    from torch.distributed.fsdp import fully_shard
-
-    blocks = nn.ModuleList(fully_shard(nn.Linear(4, 4)) for _ in range(2))
-    x = blocks[0](torch.ones(1, 4))
-    if rank != 2:
-        blocks[1](x)
-
-
-def gather_a_state_dict_on_rank_0(rank: int) -> None:
-    from torch.distributed.checkpoint.state_dict import StateDictOptions, get_model_state_dict
-    from torch.distributed.fsdp import fully_shard
-
-    model = fully_shard(nn.Linear(4, 4))
-    if rank == 0:
-        get_model_state_dict(model, options=StateDictOptions(full_state_dict=True))
-
-
-def wait_in_a_thread(rank: int) -> None:
-    if rank == 0:
-        threading.Thread(target=all_reduce).start()
-
-
-def save_in_a_pool_first(rank: int) -> None:
-    """Leave an idle worker behind, as an asynchronous save does; it must not hide the deadlock."""
-    from concurrent.futures import ThreadPoolExecutor
-
-    pool = ThreadPoolExecutor(1)
-    pool.submit(dist.barrier).result()
-    if rank != 1:
-        all_reduce()
-
-
-def end_in_a_monitored_barrier(rank: int) -> None:
-    if rank != 2:
-        dist.monitored_barrier()
-
-
-DEADLOCKS: list[tuple[Callable[[int], None], int, str]] = [
-    (skip_a_collective, 2, "rank 2 never called all_reduce #2 of ranks 0-3: it finished after"),
-    (call_it_alone, 0, "only rank 0 called all_gather #2 of ranks 0-3; ranks 1-3 finished"),
-    (return_early, 1, "rank 1 never called reduce_scatter #4 of ranks 0-3"),
-    (swallow_an_exception, 3, "rank 3 never called all_reduce #1 of ranks 0-3: it finished."),
-    (lock_two_groups_crosswise, 3, "ranks 0-3 wait for each other."),
-    (create_a_group_on_some_ranks, 1, "rank 1 never called new_group of ranks 0, 1"),
-    (train_one_step_more, 0, "only rank 0 called all_reduce #"),
-    (skip_a_sharded_unit, 2, "rank 2 never called all_gather #2 of ranks 0-3"),
-    (gather_a_state_dict_on_rank_0, 0, "only rank 0 called all_gather #1 of ranks 0-3"),
-    (wait_in_a_thread, 0, "only rank 0 called all_reduce #1 of ranks 0-3"),
-    (save_in_a_pool_first, 1, "rank 1 never called all_reduce #2 of ranks 0-3"),
-    (end_in_a_monitored_barrier, 2, "rank 2 never called monitored_barrier #1 of ranks 0-3"),
-]
-
-
-def named(cases: list[tuple[Callable[[int], None], int, str]]) -> list:
-    return [pytest.param(*case, id=case[0].__name__) for case in cases]
-
-
-def on_each_rank(function: Callable[[int], None]) -> None:
-    function(dist.get_rank())
-
-
-@pytest.mark.parametrize(("function", "culprit", "said"), named(DEADLOCKS))
-def test_a_deadlock_is_named(function: Callable, culprit: int, said: str) -> None:
-    with pytest.raises(sandbox.DeadlockError) as caught:
-        sandbox.launch(on_each_rank, function)
-    error = caught.value
-    assert error.message.startswith(said)
-    assert error.rank == culprit
-    assert HERE in error.message.splitlines()[1]
-    assert error.site is not None
-    assert HERE in error.site
-    assert error.run is not None
-    assert error.run.duration_s < 10  # far below the timeout; the proof itself takes 0.1 s
-
-
-def reduce_otherwise(rank: int) -> None:
-    all_reduce(op=dist.ReduceOp.MAX if rank == 1 else dist.ReduceOp.SUM)
-
-
-def call_another_operation(rank: int) -> None:
-    dist.barrier() if rank == 3 else all_reduce()
-
-
-def hold_another_size(rank: int) -> None:
-    dist.broadcast(torch.ones(4 + (rank == 2)), src=0)
-
-
-def hold_another_dtype(rank: int) -> None:
-    dist.all_reduce(torch.ones(4, dtype=torch.int32 if rank == 2 else torch.float32))
-
-
-def name_another_root(rank: int) -> None:
-    dist.broadcast(torch.ones(4), src=int(rank == 1))
-
-
-def split_otherwise(rank: int) -> None:
-    sends = [2, 1, 1, 0] if rank == 1 else [1, 1, 1, 1]
-    dist.all_to_all_single(torch.empty(4), torch.ones(4), [1, 1, 1, 1], sends)
-
-
-def skip_and_go_on(rank: int) -> None:
-    if rank != 0:
-        all_reduce()
-    dist.all_gather_single(torch.empty(16), torch.ones(ONES))
-
-
-MISMATCHES: list[tuple[Callable[[int], None], int, str]] = [
-    (reduce_otherwise, 1, "rank 1 called all_reduce #1 of ranks 0-3 with another reduction than"),
-    (call_another_operation, 3, "rank 3 called barrier where ranks 0-2 called all_reduce"),
-    (hold_another_size, 2, "rank 2 called broadcast #1 of ranks 0-3 with another number of el"),
-    (hold_another_dtype, 2, "rank 2 called all_reduce #1 of ranks 0-3 with another dtype than"),
-    (name_another_root, 1, "rank 1 called broadcast #1 of ranks 0-3 with another root than"),
-    (split_otherwise, 1, "rank 1 and rank 0 disagree on the sizes of all_to_all #1 of ranks 0-3"),
-    (skip_and_go_on, 0, "rank 0 called all_gather where ranks 1-3 called all_reduce"),
-]
-
-
-@pytest.mark.parametrize(("function", "culprit", "said"), named(MISMATCHES))
-def test_a_mismatch_is_named(function: Callable, culprit: int, said: str) -> None:
-    with pytest.raises(sandbox.CollectiveMismatchError) as caught:
-        sandbox.launch(on_each_rank, function)
-    error = caught.value
-    assert error.message.startswith(said)
-    assert error.rank == culprit
-    assert HERE in error.message.splitlines()[1]
-    assert HERE in (error.site or "")
-    assert error.run is not None
-    assert len(error.run.ledger) >= 2
-
-
-def test_an_exception_is_no_deadlock() -> None:
-    def raise_on_rank_1() -> None:
-        if dist.get_rank() == 1:
-            raise KeyError("lr")
-        all_reduce()
-
-    with pytest.raises(sandbox.RankError) as caught:
-        sandbox.launch(raise_on_rank_1)
-    assert (caught.value.rank, caught.value.exc_type) == (1, "KeyError")
-
-
-def test_a_busy_rank_is_no_deadlock() -> None:
-    def spin_on_rank_1() -> None:
-        while dist.get_rank() == 1:
-            pass
-        all_reduce()
-
-    with pytest.raises(
-        sandbox.RankTimeoutError, match="waiting for rank 1 in all_reduce #1"
-    ) as caught:
-        sandbox.launch(spin_on_rank_1, timeout_s=1.0)
-    assert caught.value.rank == 1
+import random
+from collections import deque
+
+from fed_monitor import issue, run_to_the_end
+from hypothesis import HealthCheck, Phase, given, settings
+from hypothesis import strategies as st
+from simulated_ranks import Step, World
+
+from sandbox.monitor import Monitor
+from sandbox.problem import Problem, ProblemKind
+
+
+@st.composite
+def worlds(draw: st.DrawFn, *, is_legal: bool) -> World:
+    """Draw groups and a program per thread; legal ones follow one global order of collectives."""
+    world_size = draw(st.integers(1, 5))
+    members = st.sets(st.integers(0, world_size - 1), min_size=1).map(sorted).map(tuple)
+    groups = {
+        f"g{i}": ranks for i, ranks in enumerate(draw(st.lists(members, min_size=1, max_size=4)))
+    }
+    # One thread per group, as concurrent use has no order; a callback has a group of its own.
+    thread_of = {gid: draw(st.integers(0, 1)) for gid in groups}
+    groups |= {f"then {gid}": ranks for gid, ranks in groups.items()}
+    steps = st.builds(Step, st.sampled_from(sorted(thread_of)), st.booleans(), st.none())
+    order = [
+        step._replace(then=f"then {step.gid}") if step.is_async and draw(st.booleans()) else step
+        for step in draw(st.lists(steps, max_size=12))
+    ]
+    programs = [
+        [[s for s in order if rank in groups[s.gid] and thread_of[s.gid] == i] for i in (0, 1)]
+        for rank in range(world_size)
+    ]
+    if not is_legal:
+        rng = draw(st.randoms(use_true_random=False))
+        for _ in range(draw(st.integers(1, 3))):
+            spoil(rng.choice(rng.choice(programs)), rng)
+    return World(groups, [[p for p in threads if p] or [[]] for threads in programs])
+
+
+def spoil(program: list[Step], rng: random.Random) -> None:
+    """Skip one collective, or do two in the other order."""
+    if len(program) > 1 and rng.random() < 0.5:
+        i = rng.randrange(len(program) - 1)
+        program[i], program[i + 1] = program[i + 1], program[i]
+    elif program:
+        program.pop(rng.randrange(len(program)))
+
+
+def deliver(world: World, rng: random.Random) -> list[tuple[set[int], Problem]]:
+    """Feed each rank's records in order, the ranks at any pace; return every problem claimed."""
+    monitor = Monitor(world.world_size)
+    queues: dict[int, deque] = {rank: deque() for rank in range(world.world_size)}
+    for rank, records in world.records:
+        queues[rank].append(records)
+    claims = []
+    while queues:
+        rank = rng.choice(sorted(queues))
+        for record in queues[rank].popleft() if queues[rank] else ():
+            monitor.feed(rank, record)
+        if not queues[rank]:
+            del queues[rank]
+            if rank not in world.stuck:
+                monitor.finished(rank)
+        if problem := monitor.problem():
+            claims.append((set(problem.waiting), problem))
+    return claims
+
+
+ANY_SPEED = {
+    "deadline": None,  # a busy machine is no reason to fail
+    "suppress_health_check": [HealthCheck.too_slow],
+    "phases": [Phase.explicit, Phase.reuse, Phase.generate],  # shrinking takes minutes
+}
+
+
+@settings(max_examples=150, **ANY_SPEED)
+@given(worlds(is_legal=True), st.randoms(use_true_random=False))
+def test_a_legal_program_is_never_accused(world: World, rng: random.Random) -> None:
+    world.run(iter(lambda: rng.randrange(1000), None))
+    assert not world.stuck
+    assert deliver(world, rng) == []
+
+
+@settings(max_examples=300, **ANY_SPEED)
+@given(worlds(is_legal=False), st.randoms(use_true_random=False))
+def test_whoever_is_stuck_is_named_and_nobody_else(world: World, rng: random.Random) -> None:
+    world.run(iter(lambda: rng.randrange(1000), None))
+    claims = deliver(world, rng)
+    for waiting, problem in claims:
+        assert problem.kind is ProblemKind.DEADLOCK
+        assert waiting <= world.stuck
+    # When all records are in, the whole truth is known.
+    assert claims[-1][0] == world.stuck if world.stuck else not claims
+
+
+EVERYONE = {"g": (0, 1, 2, 3)}
+
+
+def test_no_proof_while_a_lacking_rank_still_runs() -> None:
+    monitor = Monitor(3)
+    monitor.feed(0, ("group", "g", (0, 1, 2)))
+    issue(monitor, 0, 0, "g", 1, time_s=1.0, waits=(0, ()))
+    monitor.finished(2)
+    assert monitor.problem() is None
+    monitor.finished(1)
+    assert monitor.problem() is not None
+
+
+def test_a_rank_goes_on_if_one_of_its_threads_can() -> None:
+    monitor = Monitor(3)
+    monitor.finished(2)
+    for gid, ranks in (("a", (0, 1)), ("b", (0, 2))):
+        monitor.feed(0, ("group", gid, ranks))
+    issue(monitor, 0, 0, "a", 1, time_s=0.0, waits=(1, (2,)))
+    issue(monitor, 0, 1, "b", 1, time_s=0.0, waits=(2, (1,)))
+    assert monitor.problem() is None  # rank 1 may yet come, and thread 1 go on
+    monitor.finished(1)
+    assert monitor.problem() is not None
+
+
+def test_a_running_rank_is_no_evidence() -> None:
+    monitor, _ = run_to_the_end(EVERYONE, ["g"], ["g"], ["g"], [])
+    monitor.begin_call(0.0)  # rank 3 runs again
+    assert monitor.problem() is None
+
+
+def test_a_rank_that_died_is_no_evidence() -> None:
+    monitor, _ = run_to_the_end(EVERYONE, ["g"], ["g"], ["g"], [])
+    monitor.died(3)
+    assert monitor.problem() is None
+
+
+def test_a_wait_that_was_given_up_is_no_evidence() -> None:
+    monitor, _ = run_to_the_end(EVERYONE, ["g"], [], [], [])
+    assert monitor.problem() is not None
+    monitor.feed(0, ("end", 0, None, 0))
+    assert monitor.problem() is None
+
+
+def test_of_two_threads_in_one_operation_one_may_give_up() -> None:
+    monitor = Monitor(2)
+    monitor.finished(1)
+    monitor.feed(0, ("group", "g", (0, 1)))
+    issue(monitor, 0, 0, "g", 1, time_s=0.0, waits=(1, (2,)))
+    monitor.feed(0, ("wait", 0, "g", 1, (2, (1,))))
+    assert monitor.problem() is not None
+    monitor.feed(0, ("end", 0, None, 1))
+    assert monitor.problem() is None  # thread 2 still waits, but thread 1 goes on
+    issue(monitor, 0, 1, "g", 2, time_s=0.0, waits=(1, (2,)))
+    assert monitor.problem() is not None
+
+
+def test_an_operation_that_all_have_issued_is_no_evidence() -> None:
+    monitor = Monitor(2)
+    for rank in (0, 1):
+        monitor.feed(rank, ("group", "g", (0, 1)))
+        issue(monitor, rank, 0, "g", 1, time_s=0.0, waits=(rank, ()))
+    assert monitor.problem() is None
+    assert monitor.waiting(0) == "in all_reduce #1 of ranks 0, 1 (issued by all of them)"
+
+
+def test_a_rank_with_a_running_thread_is_no_evidence() -> None:
+    monitor = Monitor(2)
+    monitor.finished(1)
+    monitor.feed(0, ("group", "g", (0, 1)))
+    issue(monitor, 0, 0, "g", 1, time_s=0.0, waits=(1, (2,)))
+    assert monitor.problem() is None
+    assert monitor.waiting(0) is None
+    monitor.feed(0, ("wait", 0, "g", 1, (1, ())))
+    assert monitor.problem() is not None
+
+
+def test_a_callback_may_yet_act_while_its_operation_is_in_flight() -> None:
+    monitor = Monitor(2)
+    monitor.finished(1)
+    for rank in (0, 1):
+        monitor.feed(rank, ("group", "g", (0, 1)))
+        issue(monitor, rank, 0, "g", 1, time_s=0.0)
+    issue(monitor, 0, 1, "g", 2, time_s=0.0, waits=(0, ()))
+    assert monitor.problem() is None
+    monitor.feed(0, ("end", 0, 1.0, 99))
+    assert monitor.problem() is not None
