@@ -6,7 +6,7 @@ import sys
 import tempfile
 
 import sandbox
-from benchmarks import launching, libraries, programs, recording, report
+from benchmarks import hangs, launching, libraries, programs, recording, report
 
 BENCHMARKS = {
     function.__name__: function
@@ -17,6 +17,7 @@ BENCHMARKS = {
         launching.many_ranks,
         libraries.training_steps,
         recording.recording,
+        hangs.hangs,
     )
 }
 

@@ -41,6 +41,10 @@ def in_monitored_barrier() -> None:
     dist.monitored_barrier()
 
 
+def in_store_get() -> None:
+    dist.distributed_c10d._get_default_store().get("a key that nobody sets")
+
+
 def in_backward_of_ddp() -> None:
     MODELS[0](torch.ones(2, 4)).sum().backward()
 
@@ -70,7 +74,7 @@ def interrupt_rank_0(blocks: Callable[[], None], path: str) -> float:
     return latency_s
 
 
-BLOCKED_IN = ("observed_work.py", "gloo_reduce_scatter.py", "elsewhere.py")
+BLOCKED_IN = ("observed_work.py", "gloo_reduce_scatter.py", "elsewhere.py", "observed_store.py")
 
 
 def name_of_running_file(thread: threading.Thread) -> str:
@@ -78,7 +82,15 @@ def name_of_running_file(thread: threading.Thread) -> str:
 
 
 @pytest.mark.parametrize(
-    "blocks", [in_all_reduce, in_reduce_scatter, in_recv, in_monitored_barrier, in_backward_of_ddp]
+    "blocks",
+    [
+        in_all_reduce,
+        in_reduce_scatter,
+        in_recv,
+        in_monitored_barrier,
+        in_store_get,
+        in_backward_of_ddp,
+    ],
 )
 def test_a_blocked_rank_can_be_interrupted(blocks: Callable[[], None], tmp_path: Path) -> None:
     run = sandbox.launch(interrupt_rank_0, blocks, str(tmp_path / "done"), world_size=2)

@@ -86,6 +86,7 @@ def lacks_one_of_a_batch(rank: int) -> None:
 
 @plant(1, "ranks 0, 1 wait for each other.", Op.SEND, {0: (1,), 1: (0,)})
 def runs_1f1b_with_too_few_micro_batches(rank: int) -> None:
+    """Written by hand: torch's Schedule1F1B refuses fewer micro-batches than stages."""
     num_stages, num_micro_batches, x = 3, 1, torch.ones(4)
     num_warmup = num_stages - 1 - rank  # lacks min(…, num_micro_batches)
     for _ in range(num_warmup):
