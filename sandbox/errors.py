@@ -74,8 +74,8 @@ class ProvenError(SandboxError):
         self,
         message: str,
         *,
-        rank: int,
-        site: str | None,
+        rank: int | None = None,
+        site: str | None = None,
         run: Run | None = None,
         waits: tuple[WaitFor, ...] = (),
     ) -> None:
