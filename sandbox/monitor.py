@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 
 from sandbox.blame import describe_wait, find_deadlock
+from sandbox.certainty import Certainty
 from sandbox.deadlock import RankState, Wait
 from sandbox.event import Op
 from sandbox.faults.fault import Fault
@@ -19,15 +20,6 @@ from sandbox.signature import describe_disagreement, find_disagreement
 from sandbox.store_waits import StoreWaits
 from sandbox.wording import describe_site
 
-# How long a mismatch or a deadlock waits for the other ranks, so that the odd one out can be told.
-SETTLE_S = 0.2
-# Without a further record of a rank, its backend may yet refuse the call; no longer than this.
-CONFIRM_S = 1.0
-# How long ranks must have been silent: callbacks of what has just completed run in no known thread.
-QUIET_S = 0.05
-# How long after the last news of any rank a store must still lack a key, and no signal have come:
-# what a rank did last may reach another a moment later.
-LOOK_AGAIN_S = 0.1
 _NO_CALLBACKS = (Op.REDUCE_SCATTER.value, Op.SEND.value, Op.RECV.value)  # gloo gives no future
 
 
@@ -42,13 +34,12 @@ class Monitor:
         self._latest: dict[str, Operation] = {}  # the last one that all members have issued
         self._messages = Messages()
         self._store_waits = StoreWaits(world_size)
-        self._stuck_s: float | None = None  # when the present deadlock was first seen
-        self._news_s: float | None = 0.0  # None: something happened since the last question
+        self._certainty = Certainty(self._states)
 
     def begin_call(self, start_s: float) -> None:
         """Begin another call: no events yet, and collectives are counted from 1 again."""
         self._journal.begin_call(start_s)
-        self._news_s = None
+        self._certainty.note_news()
         for state in self._states:
             state.has_finished = state.has_died = False
 
@@ -60,7 +51,7 @@ class Monitor:
             return
         self._states[rank].unconfirmed = None
         if not (kind == "wait" and self._repeats(rank, *fields)):
-            self._news_s = None
+            self._certainty.note_news()
         if kind == "group":
             gid, ranks = fields
             self._journal.add_group(gid, tuple(ranks))
@@ -86,12 +77,14 @@ class Monitor:
     def finished(self, rank: int) -> None:
         """Note that the rank's function and all its threads have ended; its records are all in."""
         if not self._states[rank].has_finished:
-            self._states[rank].has_finished, self._news_s = True, None
+            self._states[rank].has_finished = True
+            self._certainty.note_news()
 
     def died(self, rank: int) -> None:
         """Note that the rank raised or is gone: others may now fail, and prove nothing."""
         if not self._states[rank].has_died:
-            self._states[rank].has_died, self._news_s = True, None
+            self._states[rank].has_died = True
+            self._certainty.note_news()
 
     def problem(self, now_s: float | None = None) -> Problem | None:
         """Return what is proven to be wrong.
@@ -99,11 +92,13 @@ class Monitor:
         With `now_s` (of time.monotonic), a mismatch may wait a moment for the other members, and a
         deadlock until its ranks have been silent for a moment.
         """
-        if self._news_s is None:
-            self._news_s = now_s
+        if now_s is not None:
+            self._certainty.begin_question(now_s)
         for operation in self._disputed.values():
             found = find_disagreement(operation.calls, operation.ranks)
-            if found and (now_s is None or self._is_settled(operation, now_s)):
+            if found and (
+                now_s is None or self._certainty.of_mismatch(operation, self.is_blocked, now_s)
+            ):
                 message, waits = describe_disagreement(operation, found)
                 culprit = found.culprits[0]
                 site = operation.issued[culprit].site
@@ -111,12 +106,10 @@ class Monitor:
                 return Problem(ProblemKind.MISMATCH, culprit, message, site, waiting, waits)
         deadlock = None if self._disputed else find_deadlock(self._states, self._lacking())
         if deadlock is None:
-            self._stuck_s = None
+            self._certainty.note_no_deadlock()
             return None
-        if now_s is not None:
-            self._stuck_s = self._stuck_s or now_s
-            if self._is_fresh(deadlock.waiting, now_s) or self._may_grow(deadlock.waiting, now_s):
-                return None
+        if now_s is not None and not self._certainty.of_deadlock(deadlock.waiting, now_s):
+            return None
         return Problem(ProblemKind.DEADLOCK, *deadlock)
 
     def is_blocked(self, rank: int) -> bool:
@@ -269,40 +262,6 @@ class Monitor:
         self._disputed.pop((rank, number), None)
         if message is not None and message.partner is not None:
             self._disputed.pop((message.partner.rank, message.partner.issue.number), None)
-
-    # -- how certain it is ----------------------------------------------------------------------
-
-    def _is_settled(self, operation: Operation, now_s: float) -> bool:
-        """Whether all calls stand, and no other is about to show which side is the odd one."""
-        has_death = any(state.has_died for state in self._states)
-        first_s = min(issue.time_s for issue in operation.issued.values())
-        return all(
-            now_s - issue.time_s > CONFIRM_S
-            or self._states[rank].unconfirmed != issue.number
-            or self._states[rank].has_ended
-            for rank, issue in operation.issued.items()
-        ) and all(
-            now_s - first_s > SETTLE_S
-            or self._states[rank].has_ended
-            or self.is_blocked(rank)
-            or (has_death and self._states[rank].waits)  # perhaps for the one that died
-            for rank in operation.missing
-        )
-
-    def _is_fresh(self, ranks: Iterable[int], now_s: float) -> bool:
-        """Whether what the ranks did last may not have had all its effects yet."""
-        states = [self._states[rank] for rank in ranks]
-        looks = [wait.waiting.checked_s for state in states for wait in state.waits.values()]
-        return any(now_s - state.heard_s < QUIET_S for state in states) or any(
-            look is not None and look < (self._news_s or now_s) + LOOK_AGAIN_S for look in looks
-        )
-
-    def _may_grow(self, stuck: Collection[int], now_s: float) -> bool:
-        """Whether other ranks are about to show that they are stuck as well, or have finished."""
-        settles_s = SETTLE_S + (self._stuck_s or now_s)
-        return now_s < settles_s and any(
-            not state.has_ended and rank not in stuck for rank, state in enumerate(self._states)
-        )
 
 
 def _is_alike(call: Call, other: Call) -> bool:

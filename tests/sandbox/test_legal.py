@@ -69,6 +69,18 @@ def test_a_legal_program_raises_no_alarm_on_a_busy_machine(program: Program) -> 
     sandbox.launch(run_all, [program], world_size=3, timeout_s=100)
 
 
+def launch_within_rank_0() -> list[int] | None:
+    inner = sandbox.launch(dist.get_rank, world_size=2) if dist.get_rank() == 0 else None
+    dist.barrier()
+    return inner and inner.results
+
+
+@pytest.mark.slow  # it starts a warm process of its own
+def test_a_launch_within_a_rank_raises_no_alarm() -> None:
+    run = sandbox.launch(launch_within_rank_0, world_size=2, timeout_s=100)
+    assert run.results == [[0, 1], None]
+
+
 def test_there_are_enough() -> None:
     names = [program.__name__ for program in PROGRAMS]
     assert len(names) == len(set(names)) >= 40

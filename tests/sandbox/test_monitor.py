@@ -6,8 +6,9 @@ import pytest
 from fed_monitor import feed_calls, issue, run_to_the_end
 from simulated_ranks import ALL_REDUCE
 
+from sandbox.certainty import SETTLE_S
 from sandbox.event import Op
-from sandbox.monitor import SETTLE_S, Monitor
+from sandbox.monitor import Monitor
 from sandbox.problem import ProblemKind
 
 

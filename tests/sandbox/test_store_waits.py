@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from sandbox.certainty import LOOK_AGAIN_S
 from sandbox.event import Op
-from sandbox.monitor import LOOK_AGAIN_S, Monitor
+from sandbox.monitor import Monitor
 from sandbox.record import Call
 
 GET = Call("store.get", (), 0, "", 0, key="address")
