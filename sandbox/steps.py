@@ -57,5 +57,6 @@ class Steps:
         return self._counts[optimizer]
 
 
-def _first_parameter(optimizer: Optimizer) -> Tensor:
-    return next(p for group in optimizer.param_groups for p in group["params"])
+def _first_parameter(optimizer: Optimizer) -> Tensor | Optimizer:
+    """Return the first one, or the optimizer where it has none: ZeroRedundancyOptimizer's may."""
+    return next((p for group in optimizer.param_groups for p in group["params"]), optimizer)
