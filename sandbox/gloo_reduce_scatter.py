@@ -26,17 +26,22 @@ METHODS = (
 class ReduceScatterWork:
     """The handle of the all_reduce, which copies this rank's chunk to where it belongs."""
 
-    def __init__(self, all_reduce: dist.Work, output: Tensor, chunk: Tensor) -> None:
+    def __init__(
+        self, all_reduce: dist.Work, output: Tensor, buffer: Tensor, place: tuple[int, int]
+    ) -> None:
         self.all_reduce = all_reduce
         self._output = output
-        self.chunk: Tensor | None = chunk  # of the copy that is all-reduced; None once it is done
+        self.buffer: Tensor | None = buffer  # what is all-reduced; None once that is done
+        self._place = place
 
     def wait(self, timeout: timedelta = timedelta(0)) -> bool:
         """Block until the output is filled; a wait that runs out of time may be repeated."""
         is_done = self.all_reduce.wait(timeout)
-        if self.chunk is not None:
-            self._output.copy_(self.chunk)
-            self.chunk = None
+        if self.buffer is not None:
+            # Cut now: until then gloo may rewrite the autograd graph of what it averages.
+            place, size = self._place
+            self._output.copy_(self.buffer.chunk(size)[place])
+            self.buffer = None
         return is_done
 
     def is_completed(self) -> bool:
@@ -76,7 +81,7 @@ def prepare(
         all_reduce_options.reduceOp = options.reduceOp
         all_reduce_options.timeout = options.timeout
         all_reduce = group.allreduce([buffer], all_reduce_options)
-        return ReduceScatterWork(all_reduce, output, buffer.chunk(group.size())[group.rank()])
+        return ReduceScatterWork(all_reduce, output, buffer, (group.rank(), group.size()))
 
     return start
 

@@ -16,7 +16,7 @@ import torch
 import torch.distributed as dist
 from torch.distributed import distributed_c10d as c10d
 
-from sandbox import gloo_reduce_scatter
+from sandbox import average, gloo_reduce_scatter
 from sandbox.call_arguments import Members, Values, get_device_type, get_options
 from sandbox.describe_call import METHODS, merge, without_tensor
 from sandbox.elsewhere import run_elsewhere
@@ -151,11 +151,12 @@ class ObservedGroup(dist.ProcessGroup, metaclass=_GroupType):
             raise
         if self._recorder.watch is not None:
             self._recorder.watch(values)
+        if name in gloo_reduce_scatter.METHODS and self._block is None:
+            start = gloo_reduce_scatter.prepare(self._inner, values) or start
+        start = average.prepare(start, call, values)
         if self._block is not None:
             self._block.append(call)
             return start()
-        if name in gloo_reduce_scatter.METHODS:
-            start = gloo_reduce_scatter.prepare(self._inner, values) or start
         in_order = call.op not in _POINT_TO_POINT
         return self._observe(start, call, values, frame, in_order=in_order)
 
@@ -185,7 +186,7 @@ class ObservedGroup(dist.ProcessGroup, metaclass=_GroupType):
             raise
         is_ours = isinstance(work, gloo_reduce_scatter.ReduceScatterWork)
         if is_ours and self._recorder.watch is not None:
-            self._recorder.watch((work.chunk,))  # the copy that a reduce_scatter on gloo needs
+            self._recorder.watch((work.buffer,))  # the copy that a reduce_scatter on gloo needs
         can_poll = is_ours or call.op not in _CANNOT_POLL
         links = self._recorder.links if blocks else None
         future = None
