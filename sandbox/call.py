@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import itertools
+import re
 import signal
 import time
 from dataclasses import dataclass
@@ -20,12 +22,18 @@ from sandbox.errors import (
 from sandbox.failure import name_ranks
 from sandbox.member import Member, State, read_available
 from sandbox.monitor import Monitor
-from sandbox.output import Output
+from sandbox.output import Echo, Output
 from sandbox.problem import ProblemKind
 
 TICK_S = 0.02  # how often records are read and judged; results are taken at once
 ECHO_GRACE_S = 0.3  # after a first failure: others with the same one join the message
 ANSWER_GRACE_S = 0.2  # for a rank to say which line it is in
+# What gloo prints beside these errors, which say it with ranks and lines.
+EXPLAINED: dict[type[SandboxError], tuple[Echo, ...]] = {
+    CollectiveMismatchError: (Echo.ABORT, Echo.NO_MESH),
+    RankDiedError: (Echo.NO_MESH,),
+    RankError: (Echo.NO_MESH,),
+}
 
 
 @dataclass(frozen=True)
@@ -57,6 +65,7 @@ class Call:
             if trouble is None and not is_over and time.monotonic() >= deadline_s:
                 trouble = self._time_out()
             if trouble or (is_over and self.first_failure_s is None):
+                self.output.explain(EXPLAINED.get(trouble.error, ()) if trouble else ())
                 self.drain()
                 return trouble
 
@@ -127,8 +136,10 @@ class Call:
         members = self.crew.members
         dead = [member for member in members if member.died_in_call]
         if dead:
-            how = f"{name_ranks([m.rank for m in dead])} {dead[0].ended} before the call was over."
-            return Trouble(RankDiedError, self._with_others(how), {"rank": dead[0].rank})
+            message = self._with_others(_describe_deaths(dead))
+            if any((member.ended or "").startswith("exited") for member in dead):
+                message += "\nHint: os._exit, or an exit in C++ code, ends a rank; return instead."
+            return Trouble(RankDiedError, message, {"rank": dead[0].rank})
         failures = {m.rank: m.outcome for m in members if m.state is State.FAILED}
         culprit, message = failure.describe(failures)
         what = failures[culprit]
@@ -178,6 +189,16 @@ class Call:
         if member.is_stopped:
             return "stopped (SIGSTOP)"
         return f"running {source.describe(member.site)}" if member.site else "still running"
+
+
+def _describe_deaths(dead: list[Member]) -> str:
+    """Say how processes ended: "ranks 0, 1 were killed by SIGSEGV before the call was over."."""
+    lines = []
+    for how, members in itertools.groupby(dead, key=lambda member: member.ended or ""):
+        ranks = [member.rank for member in members]
+        verb = how if len(ranks) == 1 else re.sub(r"^was\b", "were", how)
+        lines.append(f"{name_ranks(ranks)} {verb} before the call was over.")
+    return "\n".join(lines)
 
 
 def _has_failed(member: Member) -> bool:

@@ -139,7 +139,9 @@ class Crew:
             self.is_lost = True
             self._selector.unregister(self._supervisor)
             for member in self.members:
-                member.ended = member.ended or "was lost: its parent process was killed"
+                member.ended = (
+                    member.ended or "was lost, as the parent process of all ranks was killed,"
+                )
         for kind, rank, detail in self._inbox.feed(data):
             if kind == "exit":
                 self.members[rank].ended = detail

@@ -10,6 +10,7 @@ from typing import Any
 
 import cloudpickle
 
+from sandbox import by_value, unsendable
 from sandbox.errors import LaunchError
 from sandbox.memory.tracked_call import call_tracked
 
@@ -33,6 +34,8 @@ class _CallPickler(cloudpickle.Pickler):
         if isinstance(obj, types.CodeType):
             make, fields = self.dispatch_table[types.CodeType](obj)
             return make, tuple(obj.co_filename if f == CLOUDPICKLE_FILENAME else f for f in fields)
+        if by_value.is_wrapper(obj):
+            return by_value.reduce(obj)
         return super().reducer_override(obj)
 
 
@@ -52,9 +55,18 @@ def dump_call(
     except LaunchError:
         raise
     except Exception as error:
-        name = getattr(fn, "__name__", repr(fn))
+        arguments = {f"argument {number}": value for number, value in enumerate(args)} | kwargs
+        culprit = unsendable.describe(fn, arguments, _can_send)
         raise LaunchError(
-            f"{name} cannot be sent to the ranks with what it refers to: {error}. Hint: "
-            "create such objects (locks, open files, groups, sharded tensors) inside the function."
+            f"{culprit} cannot be sent to the ranks: {error}. Hint: create such objects "
+            "(locks, open files, groups, sharded tensors) inside the function that the ranks run."
         ) from error
     return buffer.getvalue()
+
+
+def _can_send(obj: Any) -> bool:
+    try:
+        _CallPickler(io.BytesIO()).dump(obj)
+    except Exception:
+        return False
+    return True

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import itertools
 import os
 import traceback
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from sandbox import source
@@ -12,7 +13,10 @@ from sandbox import source
 # What gloo raises in the ranks that were talking to one that is gone: an echo, not a cause.
 ECHOES = ("Connection closed by peer", "Connection reset by peer", "Broken pipe", "Socket closed")
 MAX_CHAIN = 4
-MAX_TEXT_CHARS = 20_000
+MAX_TEXT_CHARS = 4000
+TAIL_CHARS = 1000  # of these, how many are the end of a longer text
+MAX_SAME_FRAMES = 3  # as Python's own tracebacks
+MAX_FRAMES = 60
 
 
 @dataclass(frozen=True)
@@ -50,7 +54,7 @@ class Failure:
         """Return the traceback text, with the source lines of notebook cells."""
         parts = []
         for frames, final_lines, link in self.chain:
-            lines = [source.render_frame(*frame) for frame in frames]
+            lines = _render_frames(frames)
             parts.append("\n".join([*lines, final_lines]) + (f"\n\n{link}\n" if link else ""))
         return "\n".join(parts)
 
@@ -79,13 +83,27 @@ def capture(error: BaseException, time_s: float) -> tuple:
 
 def _text(error: BaseException) -> str:
     try:
-        return str(error)[:MAX_TEXT_CHARS]
-    except Exception:  # the learner's own __str__ is broken
+        return cut(str(error))
+    except BaseException:  # the learner's own __str__ is broken
         return f"<{type(error).__name__} that cannot be shown>"
 
 
+def one_line(error: BaseException) -> str:
+    """Return "ValueError: text", the first line of it."""
+    first, *_ = _text(error).splitlines() or [""]
+    return f"{type(error).__name__}: {first}" if first else type(error).__name__
+
+
+def cut(text: str) -> str:
+    """Return a text short enough to read: of a long one, its start and its end."""
+    if len(text) <= MAX_TEXT_CHARS:
+        return text
+    head, tail = text[: MAX_TEXT_CHARS - TAIL_CHARS], text[-TAIL_CHARS:]
+    return f"{head} … ({len(text) - MAX_TEXT_CHARS:,} characters left out) … {tail}"
+
+
 def _final_lines(error: BaseException) -> str:
-    return "".join(traceback.format_exception_only(error)).rstrip()[:MAX_TEXT_CHARS]
+    return cut("".join(traceback.format_exception_only(error)).rstrip())
 
 
 def _frames(error: BaseException) -> tuple:
@@ -101,6 +119,20 @@ def _frames(error: BaseException) -> tuple:
     while frames and frames[0][0] in (*ours, "<string>"):
         frames.pop(0)
     return tuple(frames)
+
+
+def _render_frames(frames: Sequence[tuple[str, int, str]]) -> list[str]:
+    """Return the frames' lines; of what calls itself again and again, and of many, only a few."""
+    lines = []
+    for frame, same in itertools.groupby(frames):
+        count = sum(1 for _ in same)
+        lines += [source.render_frame(*frame)] * min(count, MAX_SAME_FRAMES)
+        if count > MAX_SAME_FRAMES:
+            lines.append(f"  [Previous line repeated {count - MAX_SAME_FRAMES} more times]")
+    if len(lines) > MAX_FRAMES:
+        half = MAX_FRAMES // 2
+        lines[half:-half] = [f"  [{len(lines) - MAX_FRAMES} more lines of this kind]"]
+    return lines
 
 
 def describe(failures: Mapping[int, Failure]) -> tuple[int, str]:

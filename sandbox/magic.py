@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 import ast
+import functools
 import re
 import types
+import warnings
 from typing import Any
 
+from IPython.core.displayhook import DisplayHook
 from IPython.core.magic_arguments import argument, magic_arguments, parse_argstring
 
 from sandbox import namespace, source, warm
-from sandbox.errors import LaunchError
+from sandbox.errors import LaunchError, RankError
 from sandbox.failure import describe_others, name_ranks
 from sandbox.limits import check_world_size
 from sandbox.memory.history import Memory
@@ -19,7 +22,7 @@ from sandbox.run import Run
 from sandbox.world import World
 
 DEFAULT_WORLD_SIZE = 4
-SHARED_KINDS = types.FunctionType | type | types.ModuleType
+SHARED_KINDS = types.FunctionType | functools._lru_cache_wrapper | type | types.ModuleType
 
 _worlds: list[World] = []  # at most one: the ranks of this notebook's cells
 
@@ -51,19 +54,25 @@ def ranks(line: str, cell: str) -> None:
     filename = shell.compile.cache("\n" + cell, source.running_cell(shell.execution_count))
     cell = "\n" + shell.transform_cell(cell)  # line 1 is the one with the magic
     names = _names_in(cell, filename)
+    shows_value = not DisplayHook.semicolon_at_end_of_expression(cell)
     world = _world(options.world_size, options.fresh)
     only = _parse_ranks(options.only, world.world_size)
-    what = (cell, filename, _shared(names, shell.user_ns))
-    run = world.call(
-        run_cell, what, {}, timeout_s=options.timeout, ranks=only, memory=options.memory
-    )
+    what = (cell, filename, _shared(names, shell.user_ns), shows_value)
+    try:
+        run = world.call(
+            run_cell, what, {}, timeout_s=options.timeout, ranks=only, memory=options.memory
+        )
+    except RankError as error:
+        error.message += _explain_name(error, shell.user_ns)
+        error.args = (error.message,)
+        raise
     shown = {rank: text for rank, text in enumerate(run.results) if text is not None}
     lines = describe_others(shown) + (trace(run) if options.trace else [])
     lines += describe_peaks(run.memory) if options.memory else []
     show("".join(f"{line}\n" for line in lines))
 
 
-def run_cell(cell: str, filename: str, shared: dict[str, Any]) -> str | None:
+def run_cell(cell: str, filename: str, shared: dict[str, Any], shows_value: bool) -> str | None:
     """Execute a cell in this rank's namespace; return the repr of its last expression, if any."""
     import torch
     import torch.distributed as dist
@@ -76,11 +85,13 @@ def run_cell(cell: str, filename: str, shared: dict[str, Any]) -> str | None:
     variables = namespace.variables()
     tree = ast.parse(cell, filename)
     last = tree.body[-1] if tree.body else None
-    if not isinstance(last, ast.Expr):
-        exec(compile(tree, filename, "exec"), variables)
+    if not (shows_value and isinstance(last, ast.Expr)):
+        exec(compile(tree, filename, "exec", dont_inherit=True), variables)
         return None
-    exec(compile(ast.Module(tree.body[:-1], []), filename, "exec"), variables)
-    value = eval(compile(ast.Expression(last.value), filename, "eval"), variables)
+    first = ast.Module(tree.body[:-1], [])
+    exec(compile(first, filename, "exec", dont_inherit=True), variables)
+    expression = ast.Expression(last.value)
+    value = eval(compile(expression, filename, "eval", dont_inherit=True), variables)
     return None if value is None else repr(value)
 
 
@@ -123,12 +134,35 @@ def _parse_ranks(text: str | None, world_size: int) -> list[int] | None:
 
 
 def _names_in(cell: str, filename: str) -> set[str]:
+    """Return the names that a cell uses; a LaunchError says why it cannot run in ranks."""
+    lines = cell.split("\n")
     try:
-        tree = ast.parse(cell, filename)
+        with warnings.catch_warnings(action="ignore"):  # the ranks compile it again, and warn
+            compile(cell, filename, "exec", dont_inherit=True)
     except SyntaxError as error:
-        line = source.describe(f"{filename}:{error.lineno}")
-        raise LaunchError(f"{error.msg} at {line}: {(error.text or '').strip()}") from None
-    return {node.id for node in ast.walk(tree) if isinstance(node, ast.Name)}
+        number = error.lineno or 1
+        place = source.describe(f"{filename}:{number}")
+        raise LaunchError(f"{error.msg} at {place}: {lines[number - 1].strip()}") from None
+    names = [node for node in ast.walk(ast.parse(cell)) if isinstance(node, ast.Name)]
+    for node in names:
+        if node.id == "get_ipython":  # what IPython makes of !ls and %time
+            place = source.describe(f"{filename}:{node.lineno}")
+            raise LaunchError(
+                f"IPython's commands do not run in ranks: {place}. Hint: put lines that begin with "
+                "% or ! into a cell of their own, without %%ranks."
+            )
+    return {node.id for node in names}
+
+
+def _explain_name(error: RankError, user_ns: dict[str, Any]) -> str:
+    """Return a hint where the ranks lack a variable that the notebook has, else nothing."""
+    match = re.fullmatch(r"name '(\w+)' is not defined.*", error.exc_message, re.DOTALL)
+    if error.exc_type != "NameError" or match is None or match[1] not in user_ns:
+        return ""
+    return (
+        f"\nHint: {match[1]} is a variable of the notebook, and of these only functions, classes "
+        "and modules travel to the ranks. Set it in a %%ranks cell."
+    )
 
 
 def _shared(names: set[str], user_ns: dict[str, Any]) -> dict[str, Any]:

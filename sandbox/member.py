@@ -56,7 +56,7 @@ class Member:
         try:
             wire.send(supervisor, ("fork", rank, settings | {"environ": environ}), theirs)
         except (BrokenPipeError, ConnectionResetError):
-            self.ended = "was never started: its parent process was killed"
+            self.ended = "was never started, as the parent process of all ranks was killed,"
         control.close()
         os.close(events)
         os.close(output)

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import codecs
+import enum
+import re
 import sys
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from dataclasses import dataclass, field
 
 from sandbox.failure import name_ranks
@@ -17,8 +19,23 @@ MAX_LINE_CHARS = 4000
 
 def show(text: str) -> None:
     """Write to the caller's stdout; never to stderr, for which nbgrader gives 0 points."""
-    sys.stdout.write(text)
-    sys.stdout.flush()
+    stream = sys.stdout
+    try:
+        stream.write(text)
+        stream.flush()
+    except UnicodeEncodeError:
+        stream.write(text.encode(stream.encoding, "replace").decode(stream.encoding))
+    except ValueError:  # it is closed: nobody looks
+        pass
+
+
+class Echo(enum.Enum):
+    """What gloo prints when ranks disagree or one is gone; of interest if no error says it."""
+
+    ABORT = (
+        r"terminate called after throwing an instance of 'gloo::|  what\(\):  \[enforce fail .*gloo"
+    )
+    NO_MESH = r"\[E.*Gloo connectFullMesh failed"
 
 
 @dataclass
@@ -42,6 +59,12 @@ class Output:
         # (line, how often its rank had printed it before) -> (ranks, when the first did), in order
         self._pending: dict[tuple[str, int], tuple[list[int], float]] = {}
         self._repeats: Counter[tuple[int, str]] = Counter()
+        self._echoes: list[tuple[Echo, int, str]] = []  # held back: an error may explain them
+        self._explained: Collection[Echo] = ()
+
+    def explain(self, echoes: Collection[Echo]) -> None:
+        """Drop such lines from now on, and those held back: an error says more."""
+        self._explained = echoes
 
     def feed(self, rank: int, data: bytes, now_s: float) -> None:
         """Take what `rank` wrote; whole lines wait for their like from other ranks."""
@@ -62,6 +85,11 @@ class Output:
                 if stream.rest:
                     self._add(rank, stream.rest, now_s)
                     stream.rest = ""
+            held, self._echoes = self._echoes, []
+            for echo, rank, line in held:
+                if echo not in self._explained:
+                    self._keep(rank, line, now_s)
+            for rank, stream in enumerate(self._streams):
                 if stream.num_bytes > MAX_SHOWN_BYTES:
                     dropped = (stream.num_bytes - MAX_SHOWN_BYTES) / 1e6
                     self._add(
@@ -86,6 +114,13 @@ class Output:
     def _add(self, rank: int, line: str, now_s: float) -> None:
         # A progress bar rewrites its line with carriage returns: a person sees the last state.
         line = line.rstrip("\r").rpartition("\r")[2]
+        for echo in Echo:
+            if re.match(echo.value, line):
+                self._echoes.append((echo, rank, line))
+                return
+        self._keep(rank, line, now_s)
+
+    def _keep(self, rank: int, line: str, now_s: float) -> None:
         self._streams[rank].kept.append(line)
         key = line, self._repeats[rank, line]
         self._repeats[rank, line] += 1

@@ -68,11 +68,21 @@ def _has_children(keep: Collection[int]) -> bool:
     return True
 
 
+EXIT_NOTES = {  # what usually lies behind a signal that nobody here has sent
+    signal.SIGKILL: "the system may have run out of memory",
+    signal.SIGSEGV: "a crash in C++ code",
+    signal.SIGBUS: "a crash in C++ code, or /dev/shm is full",
+    signal.SIGFPE: "a crash in C++ code: an integer divided by zero",
+    signal.SIGABRT: "C++ code gave up; what it printed says why",
+    signal.SIGXCPU: "its limit of CPU time, RLIMIT_CPU, was reached",
+}
+
+
 def describe_exit(status: int) -> str:
     """Say how a process ended, from its wait status."""
     code = os.waitstatus_to_exitcode(status)
     if code >= 0:
         return f"exited with code {code}"
-    name = signal.Signals(-code).name
-    hint = " (the system may have run out of memory)" if -code == signal.SIGKILL else ""
-    return f"was killed by {name}{hint}"
+    number = signal.Signals(-code)
+    note = f" ({EXIT_NOTES[number]})" if number in EXIT_NOTES else ""
+    return f"was killed by {number.name}{note}"

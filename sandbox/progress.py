@@ -17,7 +17,8 @@ PATIENCE_S = 0.3
 def waiting(text: str, expected_s: float) -> Iterator[Callable[[], None]]:
     """Yield a function to call now and then: after 0.3 s a bar shows how much time is left."""
     start_s = time.monotonic()
-    is_seen = sys.stdout.isatty() or "ipykernel" in sys.modules
+    is_terminal = not sys.stdout.closed and sys.stdout.isatty()
+    is_seen = is_terminal or "ipykernel" in sys.modules
     with tqdm(
         total=expected_s,
         desc=text,

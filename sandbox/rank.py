@@ -5,6 +5,7 @@ from __future__ import annotations
 import atexit
 import concurrent.futures.thread
 import contextlib
+import errno
 import io
 import marshal
 import os
@@ -38,6 +39,11 @@ GROUP_TIMEOUT = timedelta(
     hours=12
 )  # the caller's own timeout ends a call; gloo's must not be first
 
+CLOSED = (
+    "This rank can no longer answer: its connection to the notebook was closed. Hint: close only "
+    "what your code has opened; os.closerange closes other file descriptors as well.\n"
+)
+
 
 def main(rank: int, settings: dict, files: list[int]) -> NoReturn:
     """Serve this rank's calls until the owner closes the socket. Never returns."""
@@ -49,8 +55,11 @@ def main(rank: int, settings: dict, files: list[int]) -> NoReturn:
         Rank(rank, settings, socket.socket(fileno=control), events).serve()
     except EOFError:
         pass
-    except BaseException:
-        sys.excepthook(*sys.exc_info())
+    except BaseException as error:
+        if isinstance(error, OSError) and error.errno == errno.EBADF:
+            sys.stderr.write(CLOSED)
+        else:
+            sys.excepthook(*sys.exc_info())
         status = 1
     finally:
         with contextlib.suppress(OSError, ValueError):
@@ -159,7 +168,7 @@ class Rank:
             signal.signal(signal.SIGINT, signal.SIG_IGN)
         if os.getpid() != self.pid:  # the function forked, and this is the child
             os._exit(0)
-        with contextlib.suppress(ValueError):  # the learner closed it
+        with contextlib.suppress(ValueError, OSError):  # the learner closed it
             sys.stdout.flush()
             sys.stderr.flush()
         self._siblings = Siblings()

@@ -5,6 +5,7 @@ from __future__ import annotations
 import pickle
 from typing import Any
 
+from sandbox import failure, process
 from sandbox.errors import LaunchError
 from sandbox.member import Member, State
 
@@ -13,13 +14,14 @@ def load_result(member: Member) -> Any:
     """Unpickle what a rank returned; None where it did not return."""
     if member.state is not State.RETURNED:
         return None
-    try:
-        return pickle.loads(member.outcome)
-    except Exception as error:
-        raise LaunchError(
-            f"the return value of rank {member.rank} cannot be loaded here: {error}. "
-            "Hint: return plain tensors and numbers."
-        ) from error
+    with process.interrupts_held():  # so a KeyboardInterrupt can only be the value's own
+        try:
+            return pickle.loads(member.outcome)
+        except BaseException as error:
+            raise LaunchError(
+                f"the return value of rank {member.rank} cannot be loaded here: "
+                f"{failure.one_line(error)}. Hint: return plain tensors and numbers."
+            ) from None
 
 
 def load_if_possible(member: Member) -> Any:

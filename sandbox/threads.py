@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import _thread
 import concurrent.futures.thread
 import gc
 import sys
@@ -15,6 +16,7 @@ SERVICES = (
     "tqdm/_monitor.py",
     "multiprocessing/queues.py",
     "torch/utils/data/_utils/pin_memory.py",
+    "sandbox/elsewhere.py",  # for a thread that waits, and is seen itself
 )
 _POOL_WORKER = concurrent.futures.thread._worker.__code__
 _OWNER_WAITS = ("sandbox/wire.py",)  # the main thread between two calls
@@ -29,11 +31,10 @@ class Siblings:
     def running(self) -> tuple[int, ...]:
         """Return the threads that may act. A pool's worker is idle if two looks in a row say so."""
         me = threading.get_ident()
-        if threading.active_count() == 1 and me == threading.main_thread().ident:
+        if _thread._count() == 0 and me == threading.main_thread().ident:
             return ()
-        others = [thread for thread in threading.enumerate() if thread.ident != me]
-        frames = _current_frames()
-        stacks = {t.ident: frames[t.ident] for t in others if t.ident in frames}
+        stacks = _current_frames()  # of all: threading does not know what _thread started
+        stacks.pop(me, None)
         idle = {ident for ident, frame in stacks.items() if _is_idle_worker(frame)}
         known, self._idle = self._idle & idle, idle
         return tuple(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import atexit
+import contextlib
 import os
 import re
 import select
@@ -49,8 +50,13 @@ class Warm:
             raise LaunchError(f"the warm process ended at its start.\n{self.log()}") from None
         self.is_ready = True
 
-    def fork_supervisor(self, needs: Collection[str]) -> tuple[socket.socket, psutil.Process]:
-        """Return a new world's supervisor and its socket, once the modules `needs` are imported."""
+    def fork_supervisor(
+        self, needs: Collection[str]
+    ) -> tuple[socket.socket, psutil.Process] | None:
+        """Return a new world's supervisor and its socket, once the modules `needs` are imported.
+
+        None where the warm process was killed since its start: a new one will do.
+        """
         ours, theirs = socket.socketpair()
         try:
             with theirs, _lock:
@@ -59,8 +65,10 @@ class Warm:
             self._wait_for(ours, "Warming up: importing Ray and DeepSpeed", expected_s=5.0)
             _, _, pid = wire.receive(ours)[0]
             return ours, psutil.Process(pid)
-        except (EOFError, BrokenPipeError, psutil.NoSuchProcess):
+        except (EOFError, BrokenPipeError, ConnectionResetError, psutil.NoSuchProcess):
             ours.close()
+            if self.is_ready and self._has_died():
+                return None
             raise LaunchError(f"the warm process could not fork ranks.\n{self.log()}") from None
         except BaseException:
             ours.close()  # a supervisor that comes later finds it closed, and ends
@@ -86,6 +94,17 @@ class Warm:
                 return "".join(file.readlines()[-20:])
         except FileNotFoundError:
             return ""
+
+    def new_directory(self, prefix: str) -> str:
+        """Return a new directory in ours, which a cleaner of temporary files may have removed."""
+        os.makedirs(self.directory, mode=0o700, exist_ok=True)
+        return tempfile.mkdtemp(prefix=prefix, dir=self.directory)
+
+    def _has_died(self) -> bool:
+        """Whether the process is gone; one that was killed just now gets a moment."""
+        with contextlib.suppress(subprocess.TimeoutExpired):
+            self.process.wait(timeout=1)
+        return self.process.poll() is not None
 
     @property
     def is_alive(self) -> bool:
@@ -118,6 +137,17 @@ def get(name: str = "gloo") -> Warm:
                 warm.end()
             warm = _running[name] = _start(name)
         return warm
+
+
+def fork_supervisor(
+    name: str, needs: Collection[str]
+) -> tuple[Warm, socket.socket, psutil.Process]:
+    """Return a warm process, and a new world's supervisor that it has forked, with its socket."""
+    for _ in range(2):
+        warm = get(name)
+        if supervisor := warm.fork_supervisor(needs):
+            return warm, *supervisor
+    raise LaunchError("the warm process was killed twice in a row. Hint: run the cell again.")
 
 
 def find_needs(fn: Callable[..., object], payload: bytes) -> set[str]:

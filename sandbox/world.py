@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
-import pickle
 import shutil
 import signal
 import sys
 import tempfile
 import threading
 import time
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from types import TracebackType
 from typing import Any, Self
 
@@ -93,17 +93,30 @@ class World:
 
     def resize(self, world_size: int) -> None:
         """Keep the first ranks and their variables, end or add others, and form new groups."""
-        self.world_size = check_world_size(world_size)
-        if self._crew is not None:
-            self._crew.drop(self._crew.members[world_size:])
-            self._renew(self._crew)
+        check_world_size(world_size)
+        with self._alone():
+            self.world_size = world_size
+            if self._crew is not None:
+                self._crew.drop(self._crew.members[world_size:])
+                self._renew(self._crew)
 
     def reset(self) -> None:
         """End all ranks; the next call starts new ones, without variables."""
         self.close()
 
     def close(self) -> None:
-        """End all ranks and whatever they started, and wait until they are gone."""
+        """End all ranks and whatever they started, and wait until they are gone.
+
+        A call that runs in another thread is interrupted first.
+        """
+        while not self._lock.acquire(timeout=INTERRUPT_GRACE_S):
+            self.interrupt()
+        try:
+            self._end()
+        finally:
+            self._lock.release()
+
+    def _end(self) -> None:
         crew, self._crew = self._crew, None
         if crew is not None:
             crew.end()
@@ -126,18 +139,23 @@ class World:
         faults = check_faults(faults, self.world_size, self.backend)
         payload = dump_call(fn, args, kwargs, memory=memory)
         needs = warm.find_needs(fn, payload)
+        with self._alone():
+            run = self._call(payload, faults, limit_s, needs, ranks, is_last)
+        happened = self._monitor.happened(faults)
+        if missed := [f for f in faults if f.tells and f not in happened]:
+            show(f"Did not happen: {', '.join(map(repr, missed))}.\n")
+        return run
+
+    @contextlib.contextmanager
+    def _alone(self) -> Iterator[None]:
         if not self._lock.acquire(blocking=False):
             raise LaunchError(
                 "this World is running another call. Hint: give each thread a World of its own."
             )
         try:
-            run = self._call(payload, faults, limit_s, needs, ranks, is_last)
+            yield
         finally:
             self._lock.release()
-        happened = self._monitor.happened(faults)
-        if missed := [f for f in faults if f.tells and f not in happened]:
-            show(f"Did not happen: {', '.join(map(repr, missed))}.\n")
-        return run
 
     def _call(
         self,
@@ -180,17 +198,16 @@ class World:
 
     def _start(self, needs: Collection[str]) -> Crew:
         allow_files(self.world_size)
-        warm_process = warm.get(self.backend)
-        supervisor, supervising_process = warm_process.fork_supervisor(needs)
+        warm_process, supervisor, supervising_process = warm.fork_supervisor(self.backend, needs)
         self._crew = Crew(supervisor, supervising_process, self._take_output)
         try:
-            self._directory = tempfile.mkdtemp(prefix="world-", dir=warm_process.directory)
+            self._directory = warm_process.new_directory("world-")
             self._store_path = self._new_store()
             self._monitor = Monitor(self.world_size)
             for rank in range(self.world_size):
                 self._crew.fork(rank, self._settings())
         except BaseException:
-            self.close()
+            self._end()
             raise
         return self._crew
 
@@ -200,13 +217,16 @@ class World:
         if crew is None:
             return
         crew.refresh()
+        self._output.flush(time.monotonic(), everything=True)  # of threads, since the last call
         lost = [member.rank for member in crew.members if member.ended is not None]
+        notes = []
         if crew.is_lost:
-            self.close()
-        elif lost:
-            self._renew(crew)
+            self._end()
+        elif lost or not os.path.isdir(self._directory):  # a cleaner of temporary files was here
+            notes = self._renew(crew)
         if lost:
             show(f"Ended since the last call, started anew without variables: {name_ranks(lost)}\n")
+        show("".join(f"{note}\n" for note in notes))
 
     def _settings(self) -> dict[str, Any]:
         return {
@@ -224,6 +244,7 @@ class World:
 
     def _new_store(self) -> str:
         """Return the path of a new file in which the ranks of a generation will meet."""
+        os.makedirs(self._directory, mode=0o700, exist_ok=True)
         return os.path.join(tempfile.mkdtemp(dir=self._directory), "store")
 
     def _recover(self, crew: Crew, call: Call) -> list[str]:
@@ -231,7 +252,7 @@ class World:
         try:
             return self._settle(crew, call)
         except KeyboardInterrupt:
-            self.close()
+            self._end()
             return ["Stopped twice: all ranks were ended, and their variables are lost."]
 
     def _settle(self, crew: Crew, call: Call) -> list[str]:
