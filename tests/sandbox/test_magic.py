@@ -148,3 +148,45 @@ def test_memory_shows_each_ranks_peak_and_its_line(shell, capsys) -> None:
         f"rank 0: peak 8.00 kB in init at cell In[{number}], line 3: other 8.00 kB",
         f"rank 1: peak 16.0 kB in init at cell In[{number}], line 3: other 16.0 kB",
     ]
+
+
+@pytest.mark.parametrize(
+    ("line", "reason"),
+    [
+        ("return 5", "'return' outside function"),
+        ("yield 5", "'yield' outside function"),
+        ("await f()", "'await' outside function"),
+        ("!ls", "IPython's commands do not run in ranks"),
+        ("%time 1 + 1", "IPython's commands do not run in ranks"),
+    ],
+)
+def test_what_no_rank_can_run_is_one_line(shell, line: str, reason: str) -> None:
+    with pytest.raises(LaunchError, match=rf"{reason}.*cell In\[.*\], line 3") as caught:
+        run(shell, f"%%ranks 2\nx = 1\n{line}")
+    assert "\n" not in str(caught.value)
+
+
+def test_a_variable_of_the_notebook_is_known_to_stay_there(shell) -> None:
+    run(shell, "data = 3")
+    with pytest.raises(sandbox.RankError, match="Hint: data is a variable of the notebook"):
+        run(shell, "%%ranks 2\ndata")
+    with pytest.raises(sandbox.RankError) as caught:
+        run(shell, "%%ranks 2\nnowhere")
+    assert "Hint" not in str(caught.value)
+
+
+def test_a_cached_function_of_the_notebook_is_there(shell, capsys) -> None:
+    run(shell, "import functools\n@functools.cache\ndef f():\n    return 'cached'")
+    run(shell, "%%ranks 2\nf()")
+    assert capsys.readouterr().out.splitlines()[-1] == "ranks 0, 1: 'cached'"
+
+
+def test_a_semicolon_at_the_end_hides_the_value(shell, capsys) -> None:
+    run(shell, "%%ranks 2\n'hidden';")
+    assert "hidden" not in capsys.readouterr().out
+
+
+def test_an_object_that_cannot_travel_is_named(shell) -> None:
+    run(shell, "import threading\nlock = threading.Lock()\ndef use_lock():\n    return lock")
+    with pytest.raises(LaunchError, match=r"^lock \(a _thread.lock\), which use_lock refers to"):
+        run(shell, "%%ranks 2\nuse_lock()")

@@ -10,6 +10,7 @@ from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
+from sandbox.elsewhere import run_elsewhere
 from sandbox.threads import Siblings
 
 
@@ -90,3 +91,18 @@ def test_to_a_backends_own_thread_the_main_thread_may_act() -> None:
     seen: queue.Queue[tuple[int, ...]] = queue.Queue()
     _thread.start_new_thread(lambda: seen.put(Siblings().running()), ())
     assert threading.main_thread().ident in seen.get()
+
+
+@pytest.mark.timeout(20)
+def test_a_thread_that_threading_does_not_know_may_act(
+    release: threading.Event, look_until: Callable
+) -> None:
+    ident = _thread.start_new_thread(release.wait, ())
+    look_until({ident})
+
+
+@pytest.mark.timeout(20)
+def test_our_own_helpers_do_not_count(release: threading.Event, look_until: Callable) -> None:
+    run_elsewhere(lambda: None, lambda: None)  # leaves one that has nothing to do
+    waiting = start(lambda: run_elsewhere(release.wait, lambda: None))
+    look_until({waiting.ident})
