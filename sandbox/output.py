@@ -35,7 +35,7 @@ class Echo(enum.Enum):
     ABORT = (
         r"terminate called after throwing an instance of 'gloo::|  what\(\):  \[enforce fail .*gloo"
     )
-    NO_MESH = r"\[E.*Gloo connectFullMesh failed"
+    NO_MESH = r"(\[rank\d+\]:)?\[E.*Gloo connectFullMesh failed"
 
 
 @dataclass

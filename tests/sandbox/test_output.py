@@ -10,7 +10,7 @@ import pytest
 import torch.distributed as dist
 
 import sandbox
-from sandbox.output import Output
+from sandbox.output import Echo, Output
 
 
 def test_identical_lines_are_merged_and_others_keep_their_rank(
@@ -96,3 +96,23 @@ def test_the_same_line_twice_from_one_rank_stays_two_lines() -> None:
     output.feed(1, b"a\na\n", 0.0)
     output.flush(0.0)
     assert "".join(shown) == "ranks 0, 1: a\nranks 0, 1: a\n"
+
+
+@pytest.mark.parametrize("explained", [(), (Echo.NO_MESH,), (Echo.ABORT, Echo.NO_MESH)])
+def test_what_an_error_explains_is_held_back_until_that_is_known(explained: tuple) -> None:
+    lines = {
+        Echo.NO_MESH: "[rank0]:[E1129 20:16:47.87 ProcessGroupGloo.cpp:148] Gloo connectFullMesh "
+        "failed with [/gloo/transport/tcp/pair.cc:144] no error",
+        Echo.ABORT: "  what():  [enforce fail at /third_party/gloo/gloo/transport/tcp/pair.cc:456]",
+    }
+    shown: list[str] = []
+    output = Output(1, shown.append)
+    for number, text in enumerate(["before", *lines.values()]):
+        output.feed(0, f"{text}\n".encode(), float(number))
+        output.flush(float(number))
+    assert shown == ["rank 0: before\n"]
+    output.explain(explained)
+    output.flush(3.0, everything=True)
+    left = [line for echo, line in lines.items() if echo not in explained]
+    assert "".join(shown) == "".join(f"rank 0: {line}\n" for line in ["before", *left])
+    assert output.texts() == ["".join(f"{line}\n" for line in ["before", *left])]
