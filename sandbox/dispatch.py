@@ -55,8 +55,7 @@ def dump_call(
     except LaunchError:
         raise
     except Exception as error:
-        arguments = {f"argument {number}": value for number, value in enumerate(args)} | kwargs
-        culprit = unsendable.describe(fn, arguments, _can_send)
+        culprit = unsendable.describe(fn, [*enumerate(args), *kwargs.items()], _can_send)
         raise LaunchError(
             f"{culprit} cannot be sent to the ranks: {error}. Hint: create such objects "
             "(locks, open files, groups, sharded tensors) inside the function that the ranks run."

@@ -46,3 +46,13 @@ def allow_files(world_size: int) -> None:
         )
     with contextlib.suppress(ValueError):  # macOS caps it below what it reports
         resource.setrlimit(resource.RLIMIT_NOFILE, (needed, hard))
+
+
+def current_folder() -> str:
+    """Return the folder in which the ranks shall work: the caller's."""
+    try:
+        return os.getcwd()
+    except FileNotFoundError:
+        raise LaunchError(
+            "the current folder no longer exists. Hint: os.chdir to one that does."
+        ) from None

@@ -4,18 +4,20 @@ from __future__ import annotations
 
 import functools
 import types
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
 Path = list[tuple[str, Any]]
 
 
-def describe(fn: Callable[..., Any], arguments: dict[str, Any], can_send: Callable) -> str:
+def describe(
+    fn: Callable[..., Any], arguments: Iterable[tuple[int | str, Any]], can_send: Callable
+) -> str:
     """Say what cannot be sent: "lock (a lock), which uses_lock refers to", or `fn` itself."""
-    name = getattr(fn, "__name__", repr(fn))
-    path = _find([(name, fn), *arguments.items()], can_send, set())
+    named = [(_name(value, f"argument {key}"), value) for key, value in [("fn", fn), *arguments]]
+    path = _find(named, can_send, set())
     if not path:
-        return name
+        return named[0][0]
     (what, culprit), *users = reversed(path)
     by = f", which {users[0][0]} refers to," if users else ""
     kind = "" if isinstance(culprit, types.FunctionType | type) else f" (a {_kind(culprit)})"
@@ -48,7 +50,7 @@ def _references(name: str, obj: Any) -> Iterator[tuple[str, Any]]:
     elif isinstance(obj, dict):
         yield from ((str(key), value) for key, value in obj.items())
     elif isinstance(obj, list | tuple | set):
-        yield from ((getattr(value, "__name__", f"an item of {name}"), value) for value in obj)
+        yield from ((_name(value, f"an item of {name}"), value) for value in obj)
     elif hasattr(obj, "__dict__"):
         yield from ((f"{name}.{key}", value) for key, value in vars(obj).items())
 
@@ -58,6 +60,10 @@ def _names(code: types.CodeType) -> Iterator[str]:
     for constant in code.co_consts:
         if isinstance(constant, types.CodeType):
             yield from _names(constant)
+
+
+def _name(obj: Any, otherwise: str) -> str:
+    return getattr(obj, "__name__", otherwise)
 
 
 def _kind(obj: Any) -> str:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import os
+import pickle
 import shutil
 import signal
 import sys
@@ -22,7 +23,7 @@ from sandbox.dispatch import dump_call
 from sandbox.errors import LaunchError, RanksInterrupted
 from sandbox.failure import name_ranks
 from sandbox.faults.fault import Fault, check_faults
-from sandbox.limits import allow_files, check_timeout, check_world_size
+from sandbox.limits import allow_files, check_timeout, check_world_size, current_folder
 from sandbox.member import Member
 from sandbox.monitor import Monitor
 from sandbox.output import Output, show
@@ -105,10 +106,7 @@ class World:
         self.close()
 
     def close(self) -> None:
-        """End all ranks and whatever they started, and wait until they are gone.
-
-        A call that runs in another thread is interrupted first.
-        """
+        """End all ranks, whatever they started and a call of another thread; wait for all that."""
         while not self._lock.acquire(timeout=INTERRUPT_GRACE_S):
             self.interrupt()
         try:
@@ -304,13 +302,3 @@ class World:
             duration_s=time.monotonic() - start_s,
             waited_s=waited_s,
         )
-
-
-def current_folder() -> str:
-    """Return the folder in which the ranks shall work: the caller's."""
-    try:
-        return os.getcwd()
-    except FileNotFoundError:
-        raise LaunchError(
-            "the current folder no longer exists. Hint: os.chdir to one that does."
-        ) from None

@@ -81,6 +81,7 @@ def test_a_single_dispatch_function_keeps_what_was_registered() -> None:
         (use_lock, (), r"^lock \(a _thread.lock\), which use_lock refers to, cannot be sent"),
         (use_it_indirectly, (), r"^lock \(a _thread.lock\), which use_lock refers to, cannot be"),
         (print, ({"guard": lock},), r"^guard \(a _thread.lock\), which argument 0 refers to,"),
+        (map, (use_lock, []), r"^lock \(a _thread.lock\), which use_lock refers to,"),
         (functools.partial(print, end=lock), (), r"^end \(a _thread.lock\), which .*partial"),
     ],
 )
