@@ -37,6 +37,6 @@ def prepare(start: Callable[[], Any], call: Call, values: Values) -> Callable[[]
 def _need_grad(values: Iterable[Any]) -> Iterator[bool]:
     for value in values:
         if isinstance(value, Tensor):
-            yield value.requires_grad
+            yield value.requires_grad and value.is_cpu
         elif isinstance(value, list | tuple):
             yield from _need_grad(value)

@@ -14,7 +14,8 @@ def describe(
     fn: Callable[..., Any], arguments: Iterable[tuple[int | str, Any]], can_send: Callable
 ) -> str:
     """Say what cannot be sent: "lock (a lock), which uses_lock refers to", or `fn` itself."""
-    named = [(_name(value, f"argument {key}"), value) for key, value in [("fn", fn), *arguments]]
+    named = [(_name(value, f"argument {key}"), value) for key, value in arguments]
+    named.insert(0, (_name(fn, repr(fn)), fn))
     path = _find(named, can_send, set())
     if not path:
         return named[0][0]
