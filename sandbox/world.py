@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-import contextlib
 import os
 import pickle
 import shutil
 import signal
 import sys
 import tempfile
-import threading
 import time
-from collections.abc import Callable, Collection, Iterator, Sequence
+from collections.abc import Callable, Collection, Sequence
 from types import TracebackType
 from typing import Any, Self
 
@@ -29,6 +27,7 @@ from sandbox.monitor import Monitor
 from sandbox.output import Output, show
 from sandbox.returned import load_if_possible, load_result
 from sandbox.run import Run
+from sandbox.turn import Turn
 
 INTERRUPT_GRACE_S = 0.5
 REBUILD_TIMEOUT_S = 10.0
@@ -54,7 +53,7 @@ class World:
         if note:
             show(f"{note}\n")
         self._init_process_group = init_process_group
-        self._lock = threading.Lock()
+        self._turn = Turn()
         self._crew: Crew | None = None
         self._monitor = Monitor(world_size)
         self._output = Output(world_size, show)
@@ -95,7 +94,7 @@ class World:
     def resize(self, world_size: int) -> None:
         """Keep the first ranks and their variables, end or add others, and form new groups."""
         check_world_size(world_size)
-        with self._alone():
+        with self._turn.taken():
             self.world_size = world_size
             if self._crew is not None:
                 self._crew.drop(self._crew.members[world_size:])
@@ -107,12 +106,8 @@ class World:
 
     def close(self) -> None:
         """End all ranks, whatever they started and a call of another thread; wait for all that."""
-        while not self._lock.acquire(timeout=INTERRUPT_GRACE_S):
-            self.interrupt()
-        try:
+        with self._turn.taken_over(self.interrupt):
             self._end()
-        finally:
-            self._lock.release()
 
     def _end(self) -> None:
         crew, self._crew = self._crew, None
@@ -137,23 +132,12 @@ class World:
         faults = check_faults(faults, self.world_size, self.backend)
         payload = dump_call(fn, args, kwargs, memory=memory)
         needs = warm.find_needs(fn, payload)
-        with self._alone():
+        with self._turn.taken():
             run = self._call(payload, faults, limit_s, needs, ranks, is_last)
         happened = self._monitor.happened(faults)
         if missed := [f for f in faults if f.tells and f not in happened]:
             show(f"Did not happen: {', '.join(map(repr, missed))}.\n")
         return run
-
-    @contextlib.contextmanager
-    def _alone(self) -> Iterator[None]:
-        if not self._lock.acquire(blocking=False):
-            raise LaunchError(
-                "this World is running another call. Hint: give each thread a World of its own."
-            )
-        try:
-            yield
-        finally:
-            self._lock.release()
 
     def _call(
         self,
