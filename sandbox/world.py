@@ -18,7 +18,7 @@ from sandbox import process, warm
 from sandbox.call import Call
 from sandbox.crew import Crew
 from sandbox.dispatch import dump_call
-from sandbox.errors import LaunchError, RanksInterrupted
+from sandbox.errors import RanksInterrupted
 from sandbox.failure import name_ranks
 from sandbox.faults.fault import Fault, check_faults
 from sandbox.limits import allow_files, check_timeout, check_world_size, current_folder
@@ -93,7 +93,7 @@ class World:
 
     def resize(self, world_size: int) -> None:
         """Keep the first ranks and their variables, end or add others, and form new groups."""
-        check_world_size(world_size)
+        world_size = check_world_size(world_size)
         with self._turn.taken():
             self.world_size = world_size
             if self._crew is not None:
