@@ -99,6 +99,8 @@ def test_a_thread_that_threading_does_not_know_may_act(
 ) -> None:
     ident = _thread.start_new_thread(release.wait, ())
     look_until({ident})
+    release.set()
+    look_until(set())  # nobody can join it, and the next thread may get its number
 
 
 @pytest.mark.timeout(20)
