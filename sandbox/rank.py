@@ -28,7 +28,7 @@ import numpy
 import torch
 import torch.distributed as dist
 
-from sandbox import backend, failure, namespace, observe, source, wire
+from sandbox import backend, failure, namespace, observe, source, streams, wire
 from sandbox.faults.injection import Injection
 from sandbox.steps import Steps
 from sandbox.threads import Siblings, count_others
@@ -50,7 +50,7 @@ def main(rank: int, settings: dict, files: list[int]) -> NoReturn:
     control, events, output = files
     status = 0
     try:
-        _redirect(output)
+        streams.redirect(output)
         _adopt(settings)
         Rank(rank, settings, socket.socket(fileno=control), events).serve()
     except EOFError:
@@ -66,29 +66,6 @@ def main(rank: int, settings: dict, files: list[int]) -> NoReturn:
             sys.stdout.flush()
         # Not sys.exit: gloo's threads may still be inside a broken connection.
         os._exit(status)
-
-
-class _NoKeyboard(io.TextIOBase):
-    """What a rank reads from: input() and breakpoint() say what to do instead."""
-
-    def readline(self, *_: Any, **__: Any) -> NoReturn:
-        raise RuntimeError(
-            "a rank has no keyboard. Hint: print what you want to see, or return it."
-        )
-
-
-def _redirect(output: int) -> None:
-    """Send descriptors 1 and 2, C++ and NCCL included, to the owner; read from nowhere."""
-    null = os.open(os.devnull, os.O_RDONLY)
-    os.dup2(null, 0)
-    os.dup2(output, 1)
-    os.dup2(output, 2)
-    os.close(null)
-    os.close(output)
-    sys.stdin = _NoKeyboard()
-    sys.breakpointhook = sys.stdin.readline
-    sys.stdout = os.fdopen(1, "w", 1, "utf-8", "replace", closefd=False)
-    sys.stderr = os.fdopen(2, "w", 1, "utf-8", "replace", closefd=False)
 
 
 def _adopt(settings: dict) -> None:
