@@ -49,7 +49,8 @@ class Monitor:
         if kind == "memory":
             self._journal.add_memory(rank, tuple(fields))
             return
-        self._states[rank].unconfirmed = None
+        if kind != "end" or fields[0] == self._states[rank].unconfirmed:
+            self._states[rank].unconfirmed = None  # an earlier one's end: the backend's own thread
         if not (kind == "wait" and self._repeats(rank, *fields)):
             self._certainty.note_news()
         if kind == "group":

@@ -64,6 +64,20 @@ def test_a_call_that_may_yet_be_refused_is_no_mismatch() -> None:
     assert monitor.problem(1.5) is not None
 
 
+def test_the_end_of_an_earlier_call_confirms_none() -> None:
+    monitor = Monitor(2)
+    for rank in (0, 1):
+        monitor.feed(rank, ("group", "g", (0, 1)))
+        issue(monitor, rank, 0, "g", 1, time_s=1.0)
+    for rank, numel in ((0, 4), (1, 6)):
+        call = ALL_REDUCE._replace(gives=numel, takes=numel)
+        issue(monitor, rank, 1, "g", 2, time_s=1.0, call=call)
+        monitor.feed(rank, ("end", 0, 1.0, 7))
+    assert monitor.problem(1.5) is None
+    monitor.feed(1, ("withdraw", 1, "g", 2))
+    assert monitor.problem(9.0) is None
+
+
 def test_a_refused_call_is_forgotten() -> None:
     monitor = feed_calls(ALL_REDUCE, ALL_REDUCE._replace(gives=6, takes=6))
     assert monitor.problem() is not None
