@@ -25,6 +25,7 @@ class Journal:
         self._issues: dict[tuple[int, int], Issue] = {}
         self._ends: dict[tuple[int, int], float] = {}
         self._marks: list[tuple[int, str, float]] = []
+        self._waits: dict[tuple[int, int], float] = {}
         self._num_before = dict(self._num_complete)
         self._steps: dict[int, dict[int, float]] = {}
         self.faults: set[int] = set()  # those that have happened, by their place in the call's list
@@ -42,9 +43,11 @@ class Journal:
         """Note that `rank` issued a call."""
         self._issues[rank, issue.number] = issue
 
-    def end(self, rank: int, number: int, time_s: float) -> None:
-        """Note the completion; the first that is told counts."""
+    def end(self, rank: int, number: int, time_s: float, since_s: float | None = None) -> None:
+        """Note the completion, and since when a thread has waited; what is told first counts."""
         self._ends.setdefault((rank, number), time_s)
+        if since_s is not None:
+            self._waits.setdefault((rank, number), since_s)
 
     def remove(self, rank: int, number: int) -> None:
         """Forget a call that the backend refused."""
@@ -114,10 +117,9 @@ class Journal:
             seq = self.number(issue)
             if seq is None:
                 seq = num_messages[rank] = num_messages.get(rank, 0) + 1
-            end_s = self._ends.get((rank, number))
-            yield self._event(rank, seq, op, issue, end_s)
+            yield self._event(rank, seq, op, issue)
 
-    def _event(self, rank: int, seq: int, op: Op, issue: Issue, end_s: float | None) -> Event:
+    def _event(self, rank: int, seq: int, op: Op, issue: Issue) -> Event:
         call = issue.call
         return Event(
             rank=rank,
@@ -130,12 +132,17 @@ class Journal:
             reduce_op=call.reduce_op,
             call_site=issue.site,
             start_s=issue.time_s - self._start_s,
-            end_s=None if end_s is None else end_s - self._start_s,
+            end_s=self._in_call(self._ends.get((rank, issue.number))),
+            waited_from_s=self._in_call(self._waits.get((rank, issue.number))),
             is_async=issue.is_async,
             shape=call.shape,
             root=call.root,
             parts=get_parts(op, call),
         )
+
+    def _in_call(self, time_s: float | None) -> float | None:
+        """Return a time as seconds since the call began."""
+        return None if time_s is None else time_s - self._start_s
 
 
 def get_parts(op: Op, call: Call) -> tuple[int, ...] | None:

@@ -222,7 +222,14 @@ class Monitor:
             return False
         return wait.waiting._replace(checked_s=None) == Waiting(*waiting)._replace(checked_s=None)
 
-    def _take_end(self, rank: int, number: int, time_s: float | None, thread: int) -> None:
+    def _take_end(
+        self,
+        rank: int,
+        number: int,
+        time_s: float | None,
+        thread: int,
+        since_s: float | None = None,
+    ) -> None:
         self._store_waits.end(rank, number)
         waits = self._states[rank].waits
         for waiter, wait in list(waits.items()):
@@ -231,7 +238,7 @@ class Monitor:
         if time_s is not None:
             self._states[rank].heard_s = time_s
             self._states[rank].in_flight.pop(number, None)
-            self._journal.end(rank, number, time_s)
+            self._journal.end(rank, number, time_s, since_s)
             self._messages.end(rank, number)
 
     def _take_withdrawal(self, rank: int, number: int, gid: str, seq: int | None) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+import time
 from collections.abc import Callable
 from datetime import timedelta
 from typing import Any, ClassVar
@@ -33,12 +34,13 @@ class ObservedWork(dist.Work):
 
     def wait(self, timeout: timedelta = NO_TIMEOUT) -> bool:
         """Block until the operation is complete; Ctrl-C gets through."""
+        since_s = time.monotonic()
         try:
             done = self._wait(timeout)
         except BaseException:
             self._event.leave()
             raise
-        self._event.end()
+        self._event.end(since_s)
         return done
 
     def _wait(self, timeout: timedelta) -> bool:

@@ -3,7 +3,7 @@
     ("group", gid, ranks)                                       a group exists, or begins to
     ("issue", number, gid, seq, is_async, Call, site, time_s)   an operation is about to start
     ("wait", number, gid, seq, Waiting)                         a thread is blocked in it
-    ("end", number, time_s, thread)                             completed; time_s None: given up
+    ("end", number, time_s, thread, since_s)                    completed; time_s None: given up
     ("withdraw", number, gid, seq)                              the backend refused the call
     ("mark", name, time_s)                                      a moment that the program notes
     ("step", number, time_s)                                    an optimizer step has ended
@@ -14,6 +14,7 @@
 recv, and waits for a key of a store, which have no group). A rank publishes an issue before it
 starts the operation: so whatever a rank has not published, it has not done. It publishes a wait
 once it has waited for a moment: so the backend has accepted what the rank is known to wait in.
+An end's `since_s` is when the thread began to wait, None where it is no waiter that tells.
 Times are time.monotonic(), which the processes of one machine share.
 """
 

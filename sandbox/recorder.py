@@ -19,6 +19,8 @@ if TYPE_CHECKING:
 # A wait that gives up sooner was meant to, so it is no sign of a deadlock: its program goes on.
 IMPATIENT_S = 300.0
 ARMED_TIMER = 0  # among the threads that may act: its handler will run in one of them
+# Who waits no longer has found the operation complete: not worth a record of its own.
+BLOCKED_S = 20e-6
 
 
 class Lane:
@@ -103,22 +105,27 @@ class Published:
             self._waiting = waiting
             self._recorder.publish(("wait", self.number, self._lane.gid, self._seq, tuple(waiting)))
 
-    def end(self) -> None:
-        """Publish the completion if that is news, or that the calling thread waits no longer."""
-        if self._waiting is not None or not self._has_ended:
-            self.complete()
+    def end(self, since_s: float | None = None) -> None:
+        """Publish the completion if that is news, or that the calling thread waits no longer.
+
+        `since_s` (of time.monotonic) is when it began to wait.
+        """
+        has_blocked = since_s is not None and time.monotonic() - since_s > BLOCKED_S
+        if self._waiting is not None or has_blocked or not self._has_ended:
+            self.complete(since_s)
             self._waiting = None
 
-    def complete(self) -> None:
+    def complete(self, since_s: float | None = None) -> None:
         """Publish the completion. May run in a thread of the backend."""
         self._has_ended = True
-        self._recorder.publish(("end", self.number, time.monotonic(), threading.get_ident()))
+        now_s = time.monotonic()
+        self._recorder.publish(("end", self.number, now_s, threading.get_ident(), since_s))
 
     def leave(self) -> None:
         """Publish that the calling thread gave up waiting, and the event is not complete."""
         if self._waiting is not None:
             self._waiting = None
-            self._recorder.publish(("end", self.number, None, threading.get_ident()))
+            self._recorder.publish(("end", self.number, None, threading.get_ident(), None))
 
     def withdraw(self) -> None:
         """Publish that the backend refused the call, and free its place in the order."""

@@ -1,0 +1,50 @@
+"""What fills and hatchings mean, in words directly above a drawing."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from xml.etree.ElementTree import Element
+
+from sandbox.pictures import svg
+
+LINE_PX = 20
+SWATCH_PX = 14
+ROOM_PX = int((svg.RIGHT - svg.LEFT) * svg.NARROWEST_PX)
+
+Entry = tuple[str, str, bool]  # what it means, its fill, whether it is hatched
+
+
+def height_px(entries: Sequence[Entry]) -> int:
+    """Return the height of the key."""
+    return LINE_PX * len(_lines(entries)) + 4
+
+
+def draw(parent: Element, entries: Sequence[Entry], top: int, pattern: str) -> None:
+    """Draw a swatch and a word for each entry, in as many lines as the narrowest page needs."""
+    place = svg.in_pixels(parent, svg.LEFT, top)
+    for number, line in enumerate(_lines(entries)):
+        x = 0
+        for meaning, fill, is_hatched in line:
+            y = number * LINE_PX + 3
+            swatch = {"x": x, "y": y, "width": SWATCH_PX, "height": SWATCH_PX}
+            svg.add(place, "rect", fill=fill, stroke="currentColor", stroke_width="0.75", **swatch)
+            if is_hatched:
+                svg.add(place, "rect", fill=f"url(#{pattern})", **swatch)
+            svg.text(place, meaning, x + SWATCH_PX + 5, y + 12, font_size=svg.SMALL_PX)
+            x += _width_px(meaning)
+
+
+def _lines(entries: Sequence[Entry]) -> list[list[Entry]]:
+    lines: list[list[Entry]] = []
+    room = 0
+    for entry in entries:
+        room -= _width_px(entry[0])
+        if not lines or room < 0:
+            lines.append([])
+            room = ROOM_PX - _width_px(entry[0])
+        lines[-1].append(entry)
+    return lines
+
+
+def _width_px(meaning: str) -> int:
+    return SWATCH_PX + 21 + int(len(meaning) * svg.CHARACTER_PX)

@@ -1,0 +1,96 @@
+"""A picture: one sentence that says what to see, and a drawing under it, as SVG.
+
+The standard library's ElementTree escapes whatever a learner's file names hold. A drawing library
+would have to follow JupyterLab's theme through CSS variables, hatch, and export without a browser:
+plotly and altair do not (and weigh megabytes in each notebook), svg.py does not escape.
+"""
+
+from __future__ import annotations
+
+import textwrap
+import zlib
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from xml.etree.ElementTree import Element, tostring
+
+from sandbox.pictures import svg
+from sandbox.pictures.palette import FONT, GROUND, TEXT
+
+SVG, PLAIN = "image/svg+xml", "text/plain"
+WIDTH_PX = 800  # where the page does not say: GitHub, a static page
+MAX_WIDTH_PX = 1100
+LINE_PX = 18
+GAP_PX = 14
+LINE_CHARS = int(svg.NARROWEST_PX / 6.6)
+# Selectors, which redraw a picture, follow it in an output of their own. In a notebook that was
+# closed they have no kernel any more, and JupyterLab would say so in their place.
+NO_DEAD_WIDGETS = (
+    ".jp-OutputArea-child:has(.sandbox-picture) + .jp-OutputArea-child > "
+    '[data-mime-type="application/vnd.jupyter.widget-view+json"]:not(:has(*)) {display:none}'
+)
+
+
+@dataclass(frozen=True)
+class Picture:
+    """A drawing of `height_px`. `draw` adds it to an element, given the name of the hatching."""
+
+    sentence: str
+    height_px: int
+    draw: Callable[[Element, str], None]
+
+    @property
+    def lines(self) -> list[str]:
+        """The sentence, wrapped so that it fits the narrowest page."""
+        return textwrap.wrap(self.sentence, LINE_CHARS)
+
+    def __repr__(self) -> str:
+        return self.sentence
+
+    def _repr_mimebundle_(self, include: object = None, exclude: object = None) -> dict[str, str]:
+        return {SVG: render([self]), PLAIN: self.sentence}
+
+
+def render(pictures: Sequence[Picture]) -> str:
+    """Return one SVG with the pictures beneath each other.
+
+    It is as wide as the page, and text keeps its size: nothing in it scales. It has a white ground
+    where no theme says otherwise.
+    """
+    sentences = " ".join(picture.sentence for picture in pictures)
+    height_px = sum(
+        len(p.lines) * LINE_PX + p.height_px + GAP_PX for p in pictures
+    )
+    root = Element(
+        "svg",
+        {
+            "xmlns": "http://www.w3.org/2000/svg",
+            "class": "sandbox-picture",
+            "role": "img",
+            "aria-label": sentences,
+            "width": str(WIDTH_PX),
+            "height": str(height_px),
+            "style": f"width:100%;max-width:{MAX_WIDTH_PX}px;height:{height_px}px;color:{TEXT};"
+            f"background:{GROUND};font-family:{FONT};font-size:{svg.FONT_PX}px;fill:{TEXT}",
+        },
+    )
+    svg.add(root, "style").text = NO_DEAD_WIDGETS
+    # Its own name in each picture: a pattern of one that is folded away is not painted elsewhere.
+    pattern = f"hatch-{zlib.crc32(sentences.encode()):08x}"
+    _add_hatching(root, pattern)
+    top = 0
+    for picture in pictures:
+        for line in picture.lines:
+            top += LINE_PX
+            svg.text(root, line, 0, top - 5, font_weight="600")
+        place = svg.add(root, "g", transform=f"translate(0 {top})")
+        picture.draw(place, pattern)
+        top += picture.height_px + GAP_PX
+    return tostring(root, encoding="unicode")
+
+
+def _add_hatching(root: Element, name: str) -> None:
+    pattern = svg.add(
+        svg.add(root, "defs"), "pattern", id=name, width=6, height=6,
+        patternUnits="userSpaceOnUse", patternTransform="rotate(45)",
+    )  # fmt: skip
+    svg.add(pattern, "path", d="M1 0V6", stroke="currentColor", stroke_width="1.2")

@@ -1,0 +1,89 @@
+"""Elements of a drawing: across in fractions of the width, down in pixels, all text escaped."""
+
+from __future__ import annotations
+
+from typing import Any
+from xml.etree.ElementTree import Element, SubElement
+
+from sandbox.pictures.palette import on
+
+FONT_PX = 13
+SMALL_PX = 12
+CHARACTER_PX = 7.0  # on average, at most, of the fonts in use
+NARROWEST_PX = 520  # what is left of a 640 px window beside JupyterLab's prompts
+# Ranks' names stand to the left of LEFT, the drawing between LEFT and RIGHT.
+LEFT, RIGHT = 0.12, 0.99
+
+
+def plot(fraction: float) -> float:
+    """Return where a fraction of the drawing's width lies on the whole width."""
+    return LEFT + (RIGHT - LEFT) * fraction
+
+
+def fits(text: str, fraction: float) -> bool:
+    """Whether a text fits into a fraction of the whole width, in the narrowest window too."""
+    return len(text) * CHARACTER_PX + 6 <= fraction * NARROWEST_PX
+
+
+def add(parent: Element, tag: str, title: str = "", **attributes: Any) -> Element:
+    """Append an element. Floats are fractions of the width, ints are pixels; `title` is hovered."""
+    element = SubElement(
+        parent,
+        tag,
+        {name.rstrip("_").replace("_", "-"): _value(v) for name, v in attributes.items()},
+    )
+    if title:
+        SubElement(element, "title").text = title
+    return element
+
+
+def text(
+    parent: Element, content: str, x: float | int, y: int, *, anchor: str = "start", **more: Any
+) -> Element:
+    """Append a line of text, its baseline at `y`."""
+    element = add(parent, "text", x=x, y=y, text_anchor=anchor, **more)
+    element.text = content
+    return element
+
+
+def box(
+    parent: Element,
+    x: float,
+    y: int,
+    width: float,
+    height: int,
+    fill: str,
+    *,
+    title: str = "",
+    **more: Any,
+) -> Element:
+    """Append a filled rectangle, outlined in the text colour."""
+    return add(
+        parent, "rect", title, x=x, y=y, width=width, height=height, fill=fill,
+        **{"stroke": "currentColor", "stroke_width": "0.75"} | more,
+    )  # fmt: skip
+
+
+def hatch(parent: Element, x: float, y: int, width: float, height: int, pattern: str) -> None:
+    """Lay hatching over a rectangle: waiting, or padding. It lets the pointer through."""
+    add(
+        parent, "rect", x=x, y=y, width=width, height=height, fill=f"url(#{pattern})",
+        pointer_events="none",
+    )  # fmt: skip
+
+
+def label(parent: Element, content: str, middle: float, y: int, fill: str) -> None:
+    """Write on a fill, in what can be read there, with a seam of the fill around the letters."""
+    style = f"paint-order:stroke;stroke:{fill};stroke-width:3px;pointer-events:none"
+    text(parent, content, middle, y, anchor="middle", fill=on(fill), style=style)
+
+
+def in_pixels(parent: Element, x: float, y: int) -> Element:
+    """Return a place at a fraction of the width, within which widths are pixels as well."""
+    return add(parent, "svg", x=x, y=y, overflow="visible")
+
+
+def _value(value: Any) -> str:
+    if isinstance(value, float):
+        return f"{value * 100:.3f}".rstrip("0").rstrip(".") + "%"
+    return str(value)
