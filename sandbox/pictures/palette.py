@@ -22,6 +22,7 @@ OPERATIONS = {
     "recv": "#009E73",
     "barrier": "#999999",
 }
+COMPUTE = "#80808030"  # neutral: translucent grey, on a light and on a dark ground
 # JupyterLab's own variables, with what a static page on white gets.
 TEXT = "var(--jp-ui-font-color0, #000)"
 GROUND = "var(--jp-layout-color0, #fff)"

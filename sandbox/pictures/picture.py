@@ -7,6 +7,7 @@ plotly and altair do not (and weigh megabytes in each notebook), svg.py does not
 
 from __future__ import annotations
 
+import re
 import textwrap
 import zlib
 from collections.abc import Callable, Sequence
@@ -22,6 +23,7 @@ MAX_WIDTH_PX = 1100
 LINE_PX = 18
 GAP_PX = 14
 LINE_CHARS = int(svg.NARROWEST_PX / 6.6)
+TOGETHER = re.compile(r"(?<=\d) (?=%|[mµ]?s\b|[kMGT]?B\b)|(?<=\bline|\brank) (?=\d)")
 # Selectors, which redraw a picture, follow it in an output of their own. In a notebook that was
 # closed they have no kernel any more, and JupyterLab would say so in their place.
 NO_DEAD_WIDGETS = (
@@ -41,13 +43,18 @@ class Picture:
     @property
     def lines(self) -> list[str]:
         """The sentence, wrapped so that it fits the narrowest page."""
-        return textwrap.wrap(self.sentence, LINE_CHARS)
+        return wrap(self.sentence, LINE_CHARS)
 
     def __repr__(self) -> str:
         return self.sentence
 
     def _repr_mimebundle_(self, include: object = None, exclude: object = None) -> dict[str, str]:
         return {SVG: render([self]), PLAIN: self.sentence}
+
+
+def wrap(text: str, num_chars: int) -> list[str]:
+    """Return a text as lines; a number stays with its unit, and with what it counts."""
+    return textwrap.wrap(TOGETHER.sub("\u00a0", text), num_chars, break_on_hyphens=False)
 
 
 def render(pictures: Sequence[Picture]) -> str:

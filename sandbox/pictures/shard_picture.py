@@ -2,18 +2,14 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from html import escape
+from xml.etree.ElementTree import Element
 
-from sandbox.palette import FONT, MEMORY, TEXT
+from sandbox.pictures import svg
+from sandbox.pictures.palette import MEMORY
+from sandbox.pictures.picture import PLAIN, SVG, Picture, render
 
-LABEL_WIDTH = 70
-STRIP_WIDTH = 560
-ROW_HEIGHT = 34
-CELL_HEIGHT = 24
-HATCH = (
-    '<pattern id="padding" width="6" height="6" patternUnits="userSpaceOnUse" '
-    f'patternTransform="rotate(45)"><path d="M0 0V6" style="stroke:{TEXT}"/></pattern>'
-)
+ROW_PX = 34
+CELL_PX = 24
 
 
 @dataclass(frozen=True)
@@ -38,36 +34,25 @@ class ShardPicture:
     def __repr__(self) -> str:
         return self.sentence
 
-    def _repr_html_(self) -> str:
-        height = ROW_HEIGHT * len(self.rows)
-        strips = "".join(self._strip(rank, rows) for rank, rows in enumerate(self.rows))
-        return (
-            f"<div><div>{escape(self.sentence)}</div>"
-            f'<svg role="img" aria-label="{escape(self.sentence)}" width="100%" '
-            f'viewBox="0 0 {LABEL_WIDTH + STRIP_WIDTH + 10} {height}" style="max-width:640px;'
-            f'font-family:{FONT};font-size:13px;fill:{TEXT}"><defs>{HATCH}</defs>{strips}</svg></div>'
-        )
+    def _repr_mimebundle_(self, include: object = None, exclude: object = None) -> dict[str, str]:
+        picture = Picture(self.sentence, ROW_PX * len(self.rows), self._draw)
+        return {SVG: render([picture]), PLAIN: self.sentence}
 
-    def _strip(self, rank: int, rows: range) -> str:
-        top = rank * ROW_HEIGHT + 4
-        cells = "".join(
-            self._cell(top, place, rows[place] if place < len(rows) else None)
-            for place in range(self._share)
-        )
-        return f'<text x="0" y="{top + 17}">rank {rank}</text>{cells}'
+    def _draw(self, parent: Element, pattern: str) -> None:
+        for rank, rows in enumerate(self.rows):
+            strip = svg.add(parent, "g", transform=f"translate(0 {rank * ROW_PX + 4})")
+            svg.text(strip, f"rank {rank}", 0, 17)
+            for place in range(self._share):
+                _draw_cell(strip, place / self._share, 1 / self._share, pattern, rows[place:])
 
-    def _cell(self, top: int, place: int, row: int | None) -> str:
-        width = STRIP_WIDTH / max(1, self._share)
-        left = LABEL_WIDTH + place * width
-        fill = "url(#padding)" if row is None else MEMORY["parameters"]
-        box = (
-            f'<rect x="{left:.1f}" y="{top}" width="{width:.1f}" height="{CELL_HEIGHT}" '
-            f'style="fill:{fill};stroke:{TEXT}"/>'
-        )
-        if row is None:
-            return box
-        middle = left + width / 2
-        return (
-            f'{box}<text x="{middle:.1f}" y="{top + 17}" text-anchor="middle" '
-            f'style="fill:#fff">{row}</text>'
-        )
+
+def _draw_cell(strip: Element, left: float, width: float, pattern: str, rows: range) -> None:
+    """Draw the first of the rows that are left, or padding where none is."""
+    x, width = svg.plot(left), width * (svg.RIGHT - svg.LEFT)
+    if not rows:
+        svg.box(strip, x, 0, width, CELL_PX, f"url(#{pattern})")
+        return
+    fill = MEMORY["parameters"]
+    svg.box(strip, x, 0, width, CELL_PX, fill, title=f"row {rows[0]}")
+    if svg.fits(str(rows[0]), width):
+        svg.label(strip, str(rows[0]), x + width / 2, 17, fill)

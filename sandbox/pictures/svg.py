@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 from xml.etree.ElementTree import Element, SubElement
 
-from sandbox.pictures.palette import on
+from sandbox.pictures.palette import GROUND, on
 
 FONT_PX = 13
 SMALL_PX = 12
@@ -13,6 +13,8 @@ CHARACTER_PX = 7.0  # on average, at most, of the fonts in use
 NARROWEST_PX = 520  # what is left of a 640 px window beside JupyterLab's prompts
 # Ranks' names stand to the left of LEFT, the drawing between LEFT and RIGHT.
 LEFT, RIGHT = 0.12, 0.99
+# For text over lines: a seam of the ground around the letters.
+SEAM = f"paint-order:stroke;stroke:{GROUND};stroke-width:4px"
 
 
 def plot(fraction: float) -> float:
@@ -81,6 +83,18 @@ def label(parent: Element, content: str, middle: float, y: int, fill: str) -> No
 def in_pixels(parent: Element, x: float, y: int) -> Element:
     """Return a place at a fraction of the width, within which widths are pixels as well."""
     return add(parent, "svg", x=x, y=y, overflow="visible")
+
+
+def stretched(parent: Element, y: int, height: int) -> Element:
+    """Return a place between LEFT and RIGHT, for paths: they know no per cent, so it is 1000 wide.
+
+    The style repeats the attributes: JupyterLab's own for any svg says `height: auto`.
+    """
+    return add(
+        parent, "svg", x=LEFT, y=y, width=RIGHT - LEFT, height=height,
+        viewBox=f"0 0 1000 {height}", preserveAspectRatio="none",
+        style=f"width:{_value(RIGHT - LEFT)};height:{height}px",
+    )  # fmt: skip
 
 
 def _value(value: Any) -> str:

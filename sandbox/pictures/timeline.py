@@ -119,7 +119,7 @@ class _Timeline:
     def _entries(self) -> list[key.Entry]:
         ops = sorted({e.op for e in self.events}, key=lambda op: op.value)
         entries: list[key.Entry] = [(op.value, palette.of_operation(op), False) for op in ops]
-        entries.append(("waiting, nothing computed", "none", True))
+        entries += [("computing", palette.COMPUTE, False), ("waiting", "none", True)]
         return entries
 
     # -- drawing --------------------------------------------------------------------------------
@@ -152,8 +152,7 @@ class _Timeline:
             return
         x, width = self._extent(min(times), max(times))
         title = f"rank {rank} computes wherever it does not wait"
-        svg.add(row, "rect", title, x=x, y=1, width=width, height=ROW_PX - 2, fill="currentColor",
-                fill_opacity="0.09", stroke="currentColor", stroke_width="0.75")  # fmt: skip
+        svg.box(row, x, 1, width, ROW_PX - 2, palette.COMPUTE, title=title)
 
     def _draw_span(self, row: Element, span: Span, pattern: str) -> None:
         x, width = self._extent(span.start_s, span.end_s)

@@ -1,0 +1,182 @@
+"""What each rank held over time: categories stacked, a row per rank, the peak labelled."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any, Protocol
+from xml.etree.ElementTree import Element
+
+from sandbox import source
+from sandbox.pictures import key, palette, svg, time_axis
+from sandbox.pictures.picture import Picture
+from sandbox.pictures.spans import Window
+from sandbox.pictures.timeline import PALE
+from sandbox.pictures.units import format_bytes
+from sandbox.pictures.view import View
+
+AREA_PX = 64
+LABEL_PX = 18  # above each area, for its peak
+ROW_PX = AREA_PX + LABEL_PX + 8
+NOTE_PX = 18
+MAX_POINTS = 400  # per rank; of more samples, the highest of each stretch of time
+
+
+class Sample(Protocol):
+    """One look at a rank's memory, as `run.memory` holds them."""
+
+    @property
+    def rank(self) -> int: ...  # noqa: D102
+    @property
+    def time_s(self) -> float: ...  # noqa: D102
+    @property
+    def phase(self) -> str: ...  # noqa: D102
+    @property
+    def site(self) -> str | None: ...  # noqa: D102
+    @property
+    def bytes(self) -> Mapping[Any, int | None]: ...  # noqa: D102
+
+
+class Memory(Protocol):
+    """What the chart reads of `run.memory`."""
+
+    @property
+    def samples(self) -> Sequence[Sample]: ...  # noqa: D102
+    @property
+    def not_observed(self) -> Sequence[str]: ...  # noqa: D102
+    def peak(self, rank: int) -> Sample: ...  # noqa: D102
+
+
+def draw_memory(
+    memory: Memory, world_size: int, view: View | None = None, window: Window | None = None
+) -> Picture:
+    """Return the chart of the samples within the window, or of all; each holds until the next."""
+    chart = _MemoryChart(memory, world_size, view or View(), window)
+    return Picture(chart.sentence(), chart.height_px, chart.draw)
+
+
+def total(sample: Sample) -> int:
+    """Return the bytes of all categories that were observed."""
+    return sum(nbytes or 0 for nbytes in sample.bytes.values())
+
+
+class _MemoryChart:
+    def __init__(
+        self, memory: Memory, world_size: int, view: View, window: Window | None
+    ) -> None:
+        self.world_size, self.view = world_size, view
+        times = [sample.time_s for sample in memory.samples]
+        self.window = window or Window(min(times), max(max(times), min(times) + 1e-6))
+        self.rows: list[list[Sample]] = []
+        self.peaks: dict[int, Sample] = {}
+        for rank in range(world_size):
+            own = [s for s in memory.samples if s.rank == rank]
+            if own:
+                own = sorted([*own, memory.peak(rank)], key=lambda s: s.time_s)
+            inside = [s for s in own if self.window.start_s <= s.time_s <= self.window.end_s]
+            before = [s for s in own if s.time_s < self.window.start_s]
+            self.rows.append(self._thin(before[-1:] + inside))
+            if self.rows[-1]:
+                self.peaks[rank] = max(self.rows[-1], key=total)
+        self.highest = max((total(peak) for peak in self.peaks.values()), default=0)
+        held = {str(c) for row in self.rows for s in row for c, n in s.bytes.items() if n}
+        self.categories = [category for category in palette.MEMORY if category in held]
+        self.entries: list[key.Entry] = [(c, palette.MEMORY[c], False) for c in self.categories]
+        self.notes = [f"Not observed: {text}." for text in memory.not_observed]
+        self.top = key.height_px(self.entries)
+
+    @property
+    def height_px(self) -> int:
+        rows = self.world_size * ROW_PX + time_axis.HEIGHT_PX
+        return self.top + rows + NOTE_PX * len(self.notes)
+
+    def sentence(self) -> str:
+        peaks = {rank: peak for rank, peak in self.peaks.items() if self.view.shows(rank)}
+        if not peaks:
+            return "No memory samples here."
+        most = max(peaks, key=lambda rank: total(peaks[rank]))
+        peak = peaks[most]
+        parts = sorted(
+            ((n, str(c)) for c, n in peak.bytes.items() if n), key=lambda part: -part[0]
+        )
+        listed = ", ".join(f"{name} {format_bytes(n)}" for n, name in parts)
+        return f"Rank {most} holds most, {describe_peak(peak)}: {listed}."
+
+    def draw(self, parent: Element, pattern: str) -> None:
+        key.draw(parent, self.entries, 0, pattern)
+        for rank, samples in enumerate(self.rows):
+            opacity = {} if self.view.shows(rank) else {"opacity": PALE}
+            place = f"translate(0 {self.top + rank * ROW_PX})"
+            self._draw_row(svg.add(parent, "g", transform=place, **opacity), rank, samples)
+        bottom = self.top + self.world_size * ROW_PX
+        time_axis.draw(parent, self.window.start_s, self.window.end_s, bottom)
+        for number, note in enumerate(self.notes, 1):
+            y = bottom + time_axis.HEIGHT_PX + number * NOTE_PX - 4
+            svg.text(parent, note, 0, y, font_size=svg.SMALL_PX)
+
+    def _draw_row(self, row: Element, rank: int, samples: list[Sample]) -> None:
+        svg.text(row, f"rank {rank}", 0, LABEL_PX + 14)
+        base = LABEL_PX + AREA_PX
+        svg.add(row, "line", x1=svg.plot(0.0), x2=svg.plot(1.0), y1=base, y2=base,
+                stroke="currentColor", stroke_width="0.75")  # fmt: skip
+        if not samples or not self.highest:
+            svg.text(row, "no samples" if not samples else "0 B", svg.plot(0.0), base - 6)
+            return
+        area = svg.stretched(row, LABEL_PX, AREA_PX)
+        for category in reversed(self.categories):
+            title = f"rank {rank}: {category}, {self._range(samples, category)}"
+            svg.add(area, "path", title, d=self._outline(samples, category),
+                    fill=palette.MEMORY[category], stroke="currentColor", stroke_width="0.75",
+                    vector_effect="non-scaling-stroke")  # fmt: skip
+        self._draw_peak(row, self.peaks[rank])
+
+    def _draw_peak(self, row: Element, peak: Sample) -> None:
+        place = self.window.place(peak.time_s)
+        x = svg.plot(place)
+        top = LABEL_PX + AREA_PX - round(AREA_PX * total(peak) / self.highest)
+        svg.add(row, "line", x1=x, x2=x, y1=LABEL_PX - 2, y2=max(top, LABEL_PX),
+                stroke="currentColor", stroke_dasharray="3 2")  # fmt: skip
+        words = svg.text(
+            row, f"peak {describe_peak(peak)}", x, LABEL_PX - 5,
+            anchor="start" if place < 0.5 else "end", font_size=svg.SMALL_PX,
+        )  # fmt: skip
+        svg.add(words, "title").text = f"{total(peak):,} bytes"
+
+    def _outline(self, samples: list[Sample], category: str) -> str:
+        """Return the path of a category and all those under it, as steps from sample to sample."""
+        below = self.categories[: self.categories.index(category) + 1]
+        path, height = f"M{self._across(samples[0])} {AREA_PX}", float(AREA_PX)
+        for sample in samples:
+            held = sum(_held(sample, name) for name in below)
+            x = self._across(sample)
+            path += f"L{x} {height:.1f}"
+            height = AREA_PX * (1 - held / self.highest)
+            path += f"L{x} {height:.1f}"
+        return f"{path}L1000 {height:.1f}L1000 {AREA_PX}Z"
+
+    def _across(self, sample: Sample) -> str:
+        return f"{1000 * self.window.place(sample.time_s):.1f}"
+
+    def _range(self, samples: list[Sample], category: str) -> str:
+        held = [_held(sample, category) for sample in samples]
+        return f"{min(held):,} to {max(held):,} bytes"
+
+    def _thin(self, samples: list[Sample]) -> list[Sample]:
+        if len(samples) <= MAX_POINTS:
+            return samples
+        highest: dict[int, Sample] = {}
+        for sample in samples:
+            place = int(self.window.place(sample.time_s) * MAX_POINTS)
+            if place not in highest or total(sample) > total(highest[place]):
+                highest[place] = sample
+        return list(highest.values())
+
+
+def describe_peak(peak: Sample) -> str:
+    """Return how much it is, in which phase, and on which line."""
+    where = f" at {source.describe(peak.site)}" if peak.site else ""
+    phase = "" if str(peak.phase) == "peak" else f" in {peak.phase}"
+    return f"{format_bytes(total(peak))}{phase}{where}"
+
+
+def _held(sample: Sample, category: str) -> int:
+    return {str(name): nbytes or 0 for name, nbytes in sample.bytes.items()}.get(category, 0)

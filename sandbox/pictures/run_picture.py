@@ -1,0 +1,48 @@
+"""The pictures of a run: who waits when, what each rank sends, and what it holds."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from sandbox.errors import SandboxError
+from sandbox.pictures.memory_chart import draw_memory
+from sandbox.pictures.picture import PLAIN, SVG, Picture, render
+from sandbox.pictures.timeline import draw_timeline
+from sandbox.pictures.traffic import draw_traffic
+from sandbox.pictures.view import Steps, View
+
+if TYPE_CHECKING:
+    from sandbox.run import Run
+
+
+def draw_run(run: Run, view: View | None = None) -> list[Picture]:
+    """Return a run's pictures, none of a run that issued no collective and tracked no memory."""
+    view = view or View()
+    pictures = []
+    window = None
+    if len(run.ledger):
+        if view != View():
+            window = view.window(run.ledger, steps_of(run))
+        pictures = [
+            draw_timeline(run.ledger, run.world_size, steps_of(run), view),
+            draw_traffic(run.ledger, run.world_size, view, window),
+        ]
+    try:
+        memory = run.memory
+    except SandboxError:  # it was not tracked
+        return pictures
+    if memory.samples:
+        pictures.append(draw_memory(memory, run.world_size, view, window))
+    return pictures
+
+
+def steps_of(run: Run) -> Steps:
+    """Return the ends of each rank's steps."""
+    return run.steps
+
+
+def bundle(run: Run, view: View | None = None) -> dict[str, str]:
+    """Return what a notebook stores of a run: its line of text, and its pictures if there are any."""
+    pictures = draw_run(run, view)
+    plain = {PLAIN: repr(run)}
+    return plain | {SVG: render(pictures)} if pictures else plain

@@ -1,0 +1,64 @@
+"""Selectors under a run's pictures, which redraw them: one rank, one step, one operation.
+
+They are an output of their own. JupyterLab shows a widget wherever an output has one, whether or
+not it can; so pictures in the same output would vanish with the kernel. As it is, the pictures stay
+in a saved notebook, on GitHub and in nbconvert's pages, and hide selectors that no longer work.
+"""
+
+from __future__ import annotations
+
+import os
+from typing import TYPE_CHECKING, Any
+
+from sandbox.pictures.run_picture import bundle, steps_of
+from sandbox.pictures.view import View, step_numbers
+
+if TYPE_CHECKING:
+    from sandbox.run import Run
+
+
+def show(run: Run) -> None:
+    """Display a run's pictures, with selectors where a person can use them."""
+    from IPython.display import display
+
+    stored = bundle(run)
+    is_drawn = len(stored) > 1
+    handle = display(stored, raw=True, display_id=True)
+    if is_drawn and len(run.ledger) and is_live():
+        display(make(run, handle))
+
+
+def is_live() -> bool:
+    """Whether somebody may look at this in a notebook: nobody does while nbgrader grades."""
+    from IPython import get_ipython
+
+    shell = get_ipython()
+    return hasattr(shell, "kernel") and "NBGRADER_EXECUTION" not in os.environ
+
+
+def make(run: Run, handle: Any) -> Any:
+    """Return a row of drop-down lists that redraw what `handle` displays."""
+    from ipywidgets import Dropdown, HBox, Layout
+
+    choices = {
+        "rank": [("all ranks", None), *((f"rank {r}", r) for r in range(run.world_size))],
+        "step": [("all steps", None), *((f"step {n}", n) for n in step_numbers(steps_of(run)))],
+        "op": [("all operations", None), *((op.value, op) for op in _ops(run))],
+    }
+    lists = {
+        name: Dropdown(options=options, layout=Layout(width="11em", min_width="8em"))
+        for name, options in choices.items()
+        if len(options) > 2  # something to choose between
+    }
+
+    def redraw(_: Any) -> None:
+        view = View(**{name: chosen.value for name, chosen in lists.items()})
+        handle.update(bundle(run, view), raw=True)
+
+    for chosen in lists.values():
+        chosen.observe(redraw, "value")
+    return HBox(list(lists.values()), layout=Layout(flex_flow="row wrap"))
+
+
+def _ops(run: Run) -> list[Any]:
+    return sorted({event.op for event in run.ledger}, key=lambda op: op.value)

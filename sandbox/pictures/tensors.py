@@ -1,0 +1,85 @@
+"""A tensor across ranks: each rank a box, its numbers inside, or what it has of a large one."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from xml.etree.ElementTree import Element
+
+from sandbox.failure import describe_others, name_ranks
+from sandbox.pictures import svg
+from sandbox.pictures.picture import PLAIN, SVG, Picture, render
+from sandbox.pictures.tensor_value import TensorValue
+
+CELL_PX = 22
+BETWEEN_PX = 10
+DIGIT_PX = 7.5
+
+
+@dataclass(frozen=True)
+class TensorPicture:
+    """The values of the ranks, in their order."""
+
+    values: Mapping[int, TensorValue]
+
+    @property
+    def sentence(self) -> str:
+        """Say what there is to see."""
+        ranks = name_ranks(list(self.values)).capitalize()
+        shapes = {(value.dtype, value.shape) for value in self.values.values()}
+        dtype, shape = next(iter(shapes))
+        what = f"{dtype} {shape}" if len(shapes) == 1 else "tensors of different shapes"
+        whole = next(iter(self.values.values())).whole
+        of_whole = f" of a whole {whole}" if whole else ""
+        differ = len({value.text for value in self.values.values()})
+        count = "all different" if differ == len(self.values) else f"{differ} different values"
+        return f"{ranks}: {what} each{of_whole}, {count}."
+
+    @property
+    def lines(self) -> list[str]:
+        """The plain form: each rank's repr, those that are the same merged."""
+        return describe_others({rank: value.text for rank, value in self.values.items()})
+
+    def _repr_mimebundle_(self, include: object = None, exclude: object = None) -> dict[str, str]:
+        heights = {rank: _height_px(value) for rank, value in self.values.items()}
+
+        def draw(parent: Element, pattern: str) -> None:
+            top = 2
+            for rank, value in self.values.items():
+                row = svg.add(parent, "g", transform=f"translate(0 {top})")
+                svg.text(row, f"rank {rank}", 0, 16)
+                _draw_value(svg.in_pixels(row, svg.LEFT, 0), rank, value)
+                top += heights[rank]
+
+        picture = Picture(self.sentence, sum(heights.values()), draw)
+        return {SVG: render([picture]), PLAIN: "\n".join(self.lines)}
+
+
+def _height_px(value: TensorValue) -> int:
+    return CELL_PX * len(value.cells or [()]) + BETWEEN_PX
+
+
+def _draw_value(place: Element, rank: int, value: TensorValue) -> None:
+    if value.cells is None:
+        width = int(len(value.summary) * svg.CHARACTER_PX) + 16
+        _draw_cell(place, 0, 0, width, value.summary, f"rank {rank}")
+        return
+    width = int(max(len(cell) for row in value.cells for cell in row) * DIGIT_PX) + 12
+    for number, row in enumerate(value.cells):
+        first = 0 if value.rows is None else value.rows[0]
+        for column, cell in enumerate(row):
+            index = f"[{first + number}, {column}]" if len(value.shape) == 2 else f"[{column}]"
+            if len(value.shape) == 1 and value.rows is not None:
+                index = f"[{first + column}]"
+            title = f"rank {rank}: {cell} at {index}" if value.shape else f"rank {rank}: {cell}"
+            _draw_cell(place, column * width, number * CELL_PX, width, cell, title)
+    end = len(value.cells[0]) * width + 10
+    if value.rows is not None:
+        svg.text(place, value.summary.partition(", ")[2].partition(" of ")[0], end, 16,
+                 font_size=svg.SMALL_PX)  # fmt: skip
+
+
+def _draw_cell(place: Element, x: int, y: int, width: int, words: str, title: str) -> None:
+    svg.add(place, "rect", title, x=x, y=y, width=width, height=CELL_PX, fill="none",
+            stroke="currentColor", stroke_width="0.75", pointer_events="all")  # fmt: skip
+    svg.text(place, words, x + width - 6, y + 16, anchor="end", pointer_events="none")
