@@ -33,6 +33,7 @@ if TYPE_CHECKING:
     from sandbox.ledger import Ledger
     from sandbox.memory.model_states import model_states
     from sandbox.observe import mark
+    from sandbox.pictures.sharding import show_sharding
     from sandbox.run import Run
     from sandbox.wait_for import WaitFor
     from sandbox.world import World
@@ -65,6 +66,7 @@ _HOMES = {
     "launch": "launcher",
     "mark": "observe",
     "model_states": "memory.model_states",
+    "show_sharding": "pictures.sharding",
 }
 __all__ = [
     "Collective",
@@ -94,6 +96,7 @@ __all__ = [
     "launch",
     "mark",
     "model_states",
+    "show_sharding",
 ]
 
 

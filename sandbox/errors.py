@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    from sandbox.pictures.picture import Picture
     from sandbox.run import Run
     from sandbox.wait_for import WaitFor
 
@@ -29,6 +30,13 @@ class SandboxError(Exception):
         self.rank = rank
         self.site = site
         self.run = run
+
+    @property
+    def picture(self) -> Picture | None:
+        """Who waits for whom, where that is known; a notebook shows it under the message."""
+        from sandbox.pictures.waits import picture_of
+
+        return picture_of(self)
 
     def _render_traceback_(self) -> list[str]:
         """Show the message alone: IPython would print our frames above the learner's."""

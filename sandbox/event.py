@@ -73,8 +73,7 @@ class Event:
     call_site: str | None = None  # "file:line" of the learner, or of the library frame below
     start_s: float = 0.0  # seconds since the call of launch
     end_s: float | None = None  # None: not completed, or nobody ever waited for it
-    # When a thread began to block in it, until `end_s`: without overlap at `start_s`.
-    waited_from_s: float | None = None
+    waited_from_s: float | None = None  # when a thread began to block in it; None: none seen to
     is_async: bool = False
     shape: tuple[int, ...] = ()  # of the (first) tensor that was passed in
     root: int | None = None  # global rank of the source or destination; the other one of send, recv

@@ -110,7 +110,7 @@ class Journal:
     def events(self) -> Iterator[Event]:
         """Yield the events of this call; making groups and waiting for stores are none."""
         num_messages: dict[int, int] = {}
-        for (rank, number), issue in self._issues.items():
+        for (rank, _), issue in self._issues.items():
             op = Op(issue.call.op)
             if op.makes_group or op.waits_for_store:
                 continue

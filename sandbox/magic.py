@@ -18,6 +18,10 @@ from sandbox.failure import describe_others, name_ranks
 from sandbox.limits import check_world_size
 from sandbox.memory.history import Memory
 from sandbox.output import show
+from sandbox.pictures import after_error, selectors
+from sandbox.pictures.cell_values import show_values
+from sandbox.pictures.memory_chart import draw_memory
+from sandbox.pictures.picture import bundle
 from sandbox.run import Run
 from sandbox.world import World
 
@@ -31,14 +35,15 @@ def load(shell: Any) -> None:
     """Start the warm process in the background and register the magic."""
     warm.get()
     shell.register_magic_function(ranks, "cell", "ranks")
+    shell.events.register("post_run_cell", after_error.show)
 
 
 @magic_arguments()
 @argument("world_size", nargs="?", type=int, help="number of ranks; as before, or 4")
 @argument("--only", metavar="RANKS", help="run on these ranks alone: 0,2")
 @argument("--fresh", action="store_true", help="new ranks, without variables")
-@argument("--trace", action="store_true", help="list the collectives that the cell issued")
-@argument("--memory", action="store_true", help="show how much memory each rank held")
+@argument("--trace", action="store_true", help="draw the collectives that the cell issued")
+@argument("--memory", action="store_true", help="draw how much memory each rank held")
 @argument("--timeout", metavar="SECONDS", type=float, default=30.0, help="default: 30")
 def ranks(line: str, cell: str) -> None:
     """Run the cell on every rank, each with its own variables.
@@ -48,6 +53,7 @@ def ranks(line: str, cell: str) -> None:
     The value of the cell's last line is shown for each rank.
     """
     from IPython import get_ipython
+    from IPython.display import display
 
     options = parse_argstring(ranks, line)
     shell = get_ipython()
@@ -66,18 +72,22 @@ def ranks(line: str, cell: str) -> None:
         error.message += _explain_name(error, shell.user_ns)
         error.args = (error.message,)
         raise
-    shown = {rank: text for rank, text in enumerate(run.results) if text is not None}
-    lines = describe_others(shown) + (trace(run) if options.trace else [])
-    lines += describe_peaks(run.memory) if options.memory else []
-    show("".join(f"{line}\n" for line in lines))
+    show_values({rank: value for rank, value in enumerate(run.results) if value is not None})
+    if options.trace:
+        lines = trace(run) + (describe_peaks(run.memory) if options.memory else [])
+        selectors.show(run, plain="\n".join(lines) or "no collectives")
+    elif options.memory:
+        picture = draw_memory(run.memory, run.world_size)
+        display(bundle([picture], "\n".join(describe_peaks(run.memory))), raw=True)
 
 
-def run_cell(cell: str, filename: str, shared: dict[str, Any], shows_value: bool) -> str | None:
-    """Execute a cell in this rank's namespace; return the repr of its last expression, if any."""
+def run_cell(cell: str, filename: str, shared: dict[str, Any], shows_value: bool) -> Any:
+    """Execute a cell in this rank's namespace; return what to show of its last expression."""
     import torch
     import torch.distributed as dist
 
     from sandbox.backend import device
+    from sandbox.pictures.cell_value import capture
 
     namespace.give({"torch": torch, "dist": dist, "device": device()})
     namespace.give({"rank": dist.get_rank(), "world_size": dist.get_world_size()})
@@ -92,7 +102,7 @@ def run_cell(cell: str, filename: str, shared: dict[str, Any], shows_value: bool
     exec(compile(first, filename, "exec", dont_inherit=True), variables)
     expression = ast.Expression(last.value)
     value = eval(compile(expression, filename, "eval", dont_inherit=True), variables)
-    return None if value is None else repr(value)
+    return capture(value)
 
 
 def trace(run: Run) -> list[str]:

@@ -39,3 +39,13 @@ class Run:
     def __repr__(self) -> str:
         ranks = "1 rank" if self.world_size == 1 else f"{self.world_size} ranks"
         return f"Run({ranks}, {self.duration_s:.3g} s, {len(self.ledger)} collectives)"
+
+    def _repr_mimebundle_(self, include: object = None, exclude: object = None) -> dict[str, str]:
+        from sandbox.pictures import run_picture
+
+        return run_picture.bundle(self)
+
+    def _ipython_display_(self) -> None:
+        from sandbox.pictures import selectors
+
+        selectors.show(self)

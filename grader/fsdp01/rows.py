@@ -12,7 +12,7 @@ from grader.fsdp01.cases import count_ranks
 from grader.mistakes import Mistake
 from grader.shards import chunk_rows
 from grader.verdict import Failure
-from sandbox.shard_picture import ShardPicture
+from sandbox.pictures.shard_picture import ShardPicture
 
 NUM_ROWS = (12, 5, 13, 6, 9, 1, 3)
 WORLD_SIZES = (1, 2, 3, 4, 5)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Any
 from xml.etree.ElementTree import Element
 
 from sandbox.pictures import svg
@@ -26,7 +27,7 @@ def draw(parent: Element, entries: Sequence[Entry], top: int, pattern: str) -> N
         x = 0
         for meaning, fill, is_hatched in line:
             y = number * LINE_PX + 3
-            swatch = {"x": x, "y": y, "width": SWATCH_PX, "height": SWATCH_PX}
+            swatch: dict[str, Any] = {"x": x, "y": y, "width": SWATCH_PX, "height": SWATCH_PX}
             svg.add(place, "rect", fill=fill, stroke="currentColor", stroke_width="0.75", **swatch)
             if is_hatched:
                 svg.add(place, "rect", fill=f"url(#{pattern})", **swatch)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import itertools
 import math
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any
 
 import torch.distributed as dist
@@ -46,7 +46,9 @@ def layout_of(name: str, tensor: DTensor) -> Layout:
             first = coordinate[padded] * share
             padding = share - sizes[0]
             ends[0] = first, first + sizes[0]
-        parts.append(Part(rank, ends[0] if ends else (0, 1), ends[1] if shape[1:] else None, padding))
+        parts.append(
+            Part(rank, ends[0] if ends else (0, 1), ends[1] if shape[1:] else None, padding)
+        )
     slots = (shape[0] if shape else 1) if padded is None else share * sizes_of_mesh[padded]
     axes = mesh.mesh_dim_names or ()
     where = f" on axes {', '.join(axes)}" if len(axes) > 1 else ""

@@ -60,9 +60,7 @@ def total(sample: Sample) -> int:
 
 
 class _MemoryChart:
-    def __init__(
-        self, memory: Memory, world_size: int, view: View, window: Window | None
-    ) -> None:
+    def __init__(self, memory: Memory, world_size: int, view: View, window: Window | None) -> None:
         self.world_size, self.view = world_size, view
         times = [sample.time_s for sample in memory.samples]
         self.window = window or Window(min(times), max(max(times), min(times) + 1e-6))
@@ -95,9 +93,7 @@ class _MemoryChart:
             return "No memory samples here."
         most = max(peaks, key=lambda rank: total(peaks[rank]))
         peak = peaks[most]
-        parts = sorted(
-            ((n, str(c)) for c, n in peak.bytes.items() if n), key=lambda part: -part[0]
-        )
+        parts = sorted(((n, str(c)) for c, n in peak.bytes.items() if n), key=lambda part: -part[0])
         listed = ", ".join(f"{name} {format_bytes(n)}" for n, name in parts)
         return f"Rank {most} holds most, {describe_peak(peak)}: {listed}."
 

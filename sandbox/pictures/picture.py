@@ -7,23 +7,34 @@ plotly and altair do not (and weigh megabytes in each notebook), svg.py does not
 
 from __future__ import annotations
 
+import base64
 import re
 import textwrap
 import zlib
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from html import escape
 from xml.etree.ElementTree import Element, tostring
 
 from sandbox.pictures import svg
 from sandbox.pictures.palette import FONT, GROUND, TEXT
 
-SVG, PLAIN = "image/svg+xml", "text/plain"
+HTML, SVG, PLAIN = "text/html", "image/svg+xml", "text/plain"
 WIDTH_PX = 800  # where the page does not say: GitHub, a static page
 MAX_WIDTH_PX = 1100
 LINE_PX = 18
 GAP_PX = 14
 LINE_CHARS = int(svg.NARROWEST_PX / 6.6)
 TOGETHER = re.compile(r"(?<=\d) (?=%|[mµ]?s\b|[kMGT]?B\b)|(?<=\bline|\brank) (?=\d)")
+# JupyterLab shows SVG as an image, which neither follows the theme nor says anything when hovered.
+# So the page is the image, and a script that puts the SVG itself in its place. Where scripts are
+# stripped (GitHub, a notebook that is not trusted), the image stays, or at least its alt text.
+UNWRAP = (
+    "for (const img of document.querySelectorAll("
+    "'.sandbox-picture > img[src^=\"data:image/svg+xml;base64,\"]')) "
+    "img.outerHTML = new TextDecoder().decode("
+    "Uint8Array.from(atob(img.src.split(',')[1]), (c) => c.charCodeAt(0)))"
+)
 # Selectors, which redraw a picture, follow it in an output of their own. In a notebook that was
 # closed they have no kernel any more, and JupyterLab would say so in their place.
 NO_DEAD_WIDGETS = (
@@ -49,12 +60,36 @@ class Picture:
         return self.sentence
 
     def _repr_mimebundle_(self, include: object = None, exclude: object = None) -> dict[str, str]:
-        return {SVG: render([self]), PLAIN: self.sentence}
+        return bundle([self], self.sentence)
+
+
+class Drawn:
+    """Plain data that draws itself: in a notebook as a picture, elsewhere as its sentence."""
+
+    def picture(self) -> Picture:
+        """Return the drawing and its sentence."""
+        raise NotImplementedError
+
+    def __repr__(self) -> str:
+        return self.picture().sentence
+
+    def _repr_mimebundle_(self, include: object = None, exclude: object = None) -> dict[str, str]:
+        return bundle([self.picture()], repr(self))
 
 
 def wrap(text: str, num_chars: int) -> list[str]:
     """Return a text as lines; a number stays with its unit, and with what it counts."""
     return textwrap.wrap(TOGETHER.sub("\u00a0", text), num_chars, break_on_hyphens=False)
+
+
+def bundle(pictures: Sequence[Picture], plain: str) -> dict[str, str]:
+    """Return what a notebook stores of pictures: a page, the bare SVG, and text."""
+    drawn = render(pictures)
+    alt = escape(" ".join(picture.sentence for picture in pictures), quote=True)
+    encoded = base64.b64encode(drawn.encode()).decode()
+    image = f'<img alt="{alt}" src="data:image/svg+xml;base64,{encoded}">'
+    html = f'<div class="sandbox-picture">{image}<script>{UNWRAP}</script></div>'
+    return {HTML: html, SVG: drawn, PLAIN: plain}
 
 
 def render(pictures: Sequence[Picture]) -> str:
@@ -64,14 +99,11 @@ def render(pictures: Sequence[Picture]) -> str:
     where no theme says otherwise.
     """
     sentences = " ".join(picture.sentence for picture in pictures)
-    height_px = sum(
-        len(p.lines) * LINE_PX + p.height_px + GAP_PX for p in pictures
-    )
+    height_px = sum(len(p.lines) * LINE_PX + p.height_px + GAP_PX for p in pictures)
     root = Element(
         "svg",
         {
             "xmlns": "http://www.w3.org/2000/svg",
-            "class": "sandbox-picture",
             "role": "img",
             "aria-label": sentences,
             "width": str(WIDTH_PX),

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from sandbox.errors import SandboxError
+from sandbox.pictures import picture
 from sandbox.pictures.memory_chart import draw_memory
-from sandbox.pictures.picture import PLAIN, SVG, Picture, render
+from sandbox.pictures.picture import Picture
 from sandbox.pictures.timeline import draw_timeline
 from sandbox.pictures.traffic import draw_traffic
 from sandbox.pictures.view import Steps, View
@@ -27,22 +27,18 @@ def draw_run(run: Run, view: View | None = None) -> list[Picture]:
             draw_timeline(run.ledger, run.world_size, steps_of(run), view),
             draw_traffic(run.ledger, run.world_size, view, window),
         ]
-    try:
-        memory = run.memory
-    except SandboxError:  # it was not tracked
-        return pictures
-    if memory.samples:
+    memory = getattr(run, "memory", None)  # of a run that did not track it, none
+    if memory is not None and memory.samples:
         pictures.append(draw_memory(memory, run.world_size, view, window))
     return pictures
 
 
 def steps_of(run: Run) -> Steps:
     """Return the ends of each rank's steps."""
-    return run.steps
+    return getattr(run, "steps", ())
 
 
 def bundle(run: Run, view: View | None = None) -> dict[str, str]:
-    """Return what a notebook stores of a run: its line of text, and its pictures if there are any."""
+    """Return what a notebook stores of a run: its line of text, and pictures if there are any."""
     pictures = draw_run(run, view)
-    plain = {PLAIN: repr(run)}
-    return plain | {SVG: render(pictures)} if pictures else plain
+    return picture.bundle(pictures, repr(run)) if pictures else {picture.PLAIN: repr(run)}

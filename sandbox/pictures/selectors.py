@@ -10,22 +10,25 @@ from __future__ import annotations
 import os
 from typing import TYPE_CHECKING, Any
 
+from sandbox.pictures.picture import PLAIN
 from sandbox.pictures.run_picture import bundle, steps_of
 from sandbox.pictures.view import View, step_numbers
+
+WIDGET = "application/vnd.jupyter.widget-view+json"
 
 if TYPE_CHECKING:
     from sandbox.run import Run
 
 
-def show(run: Run) -> None:
-    """Display a run's pictures, with selectors where a person can use them."""
+def show(run: Run, plain: str = "") -> None:
+    """Display a run's pictures, with selectors where a person can use them; else `plain`."""
     from IPython.display import display
 
     stored = bundle(run)
-    is_drawn = len(stored) > 1
-    handle = display(stored, raw=True, display_id=True)
-    if is_drawn and len(run.ledger) and is_live():
-        display(make(run, handle))
+    handle = display(stored | {PLAIN: plain or stored[PLAIN]}, raw=True, display_id=True)
+    if len(run.ledger) and is_live():
+        selectors = make(run, handle)._repr_mimebundle_()
+        display({WIDGET: selectors[WIDGET], PLAIN: ""}, raw=True)
 
 
 def is_live() -> bool:

@@ -6,14 +6,14 @@ from xml.etree.ElementTree import Element
 
 from sandbox.pictures import svg
 from sandbox.pictures.palette import MEMORY
-from sandbox.pictures.picture import PLAIN, SVG, Picture, render
+from sandbox.pictures.picture import Drawn, Picture
 
 ROW_PX = 34
 CELL_PX = 24
 
 
-@dataclass(frozen=True)
-class ShardPicture:
+@dataclass(frozen=True, repr=False)
+class ShardPicture(Drawn):
     """The rows of each rank; all strips are as long as the longest, the rest is padding."""
 
     rows: Sequence[range]
@@ -31,12 +31,9 @@ class ShardPicture:
     def _share(self) -> int:
         return max(len(rows) for rows in self.rows)
 
-    def __repr__(self) -> str:
-        return self.sentence
-
-    def _repr_mimebundle_(self, include: object = None, exclude: object = None) -> dict[str, str]:
-        picture = Picture(self.sentence, ROW_PX * len(self.rows), self._draw)
-        return {SVG: render([picture]), PLAIN: self.sentence}
+    def picture(self) -> Picture:
+        """Return the drawing: a strip per rank."""
+        return Picture(self.sentence, ROW_PX * len(self.rows), self._draw)
 
     def _draw(self, parent: Element, pattern: str) -> None:
         for rank, rows in enumerate(self.rows):

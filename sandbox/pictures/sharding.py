@@ -11,7 +11,7 @@ from xml.etree.ElementTree import Element
 from sandbox.failure import name_ranks
 from sandbox.pictures import svg
 from sandbox.pictures.palette import MEMORY, on
-from sandbox.pictures.picture import PLAIN, SVG, Picture, render
+from sandbox.pictures.picture import Drawn, Picture
 
 if TYPE_CHECKING:
     from torch import nn
@@ -55,8 +55,8 @@ class Layout:
         return len(self.names) * inner * sum(p.numel for p in self.parts if p.rank == rank)
 
 
-@dataclass(frozen=True)
-class Sharding:
+@dataclass(frozen=True, repr=False)
+class Sharding(Drawn):
     """Which rank holds which rows of each parameter; plain data, so a rank may return it."""
 
     layouts: tuple[Layout, ...]
@@ -95,12 +95,6 @@ class Sharding:
                 top += height
 
         return Picture(self.sentence, sum(heights), draw)
-
-    def __repr__(self) -> str:
-        return self.sentence
-
-    def _repr_mimebundle_(self, include: object = None, exclude: object = None) -> dict[str, str]:
-        return {SVG: render([self.picture()]), PLAIN: self.sentence}
 
 
 def show_sharding(model: nn.Module) -> Sharding:
@@ -150,10 +144,8 @@ def _draw_part(row: Element, layout: Layout, part: Part, pattern: str) -> None:
     first, stop = part.rows
     x, width = svg.LEFT + first * unit, (stop - first) * unit
     if part.padding:
-        pad = {"x": x + width, "y": 0, "width": part.padding * unit, "height": BOX_PX}
         title = f"rank {part.rank}: {part.padding} {layout.unit} of padding"
-        svg.box(row, fill="none", title=title, pointer_events="all", **pad)
-        svg.hatch(row, pattern=pattern, **pad)
+        svg.box(row, x + width, 0, part.padding * unit, BOX_PX, f"url(#{pattern})", title=title)
     if stop == first:
         return
     top, height = 0, BOX_PX
@@ -170,9 +162,9 @@ def _draw_part(row: Element, layout: Layout, part: Part, pattern: str) -> None:
         return
     ends = f"{first}", f"{stop - 1}"
     if first < stop - 1 and svg.fits("".join(ends) + "  ", width):
-        for end, place, anchor in zip(ends, (x + 0.008, x + width - 0.008), ("start", "end"), strict=True):
-            svg.text(row, end, place, 15, anchor=anchor, fill=on(fill), font_size=svg.SMALL_PX,
-                     pointer_events="none")  # fmt: skip
+        inside = {"fill": on(fill), "font_size": svg.SMALL_PX, "pointer_events": "none"}
+        svg.text(row, ends[0], x + 0.008, 15, **inside)
+        svg.text(row, ends[1], x + width - 0.008, 15, anchor="end", **inside)
     elif first == stop - 1 and svg.fits(ends[0], width):
         svg.label(row, ends[0], x + width / 2, 15, fill)
     else:

@@ -8,17 +8,17 @@ from xml.etree.ElementTree import Element
 
 from sandbox.failure import describe_others, name_ranks
 from sandbox.pictures import svg
-from sandbox.pictures.picture import PLAIN, SVG, Picture, render
-from sandbox.pictures.tensor_value import TensorValue
+from sandbox.pictures.cell_value import TensorValue
+from sandbox.pictures.picture import Drawn, Picture
 
 CELL_PX = 22
 BETWEEN_PX = 10
 DIGIT_PX = 7.5
 
 
-@dataclass(frozen=True)
-class TensorPicture:
-    """The values of the ranks, in their order."""
+@dataclass(frozen=True, repr=False)
+class TensorPicture(Drawn):
+    """The values of the ranks, in their order; in plain text each one's repr, the same merged."""
 
     values: Mapping[int, TensorValue]
 
@@ -28,19 +28,18 @@ class TensorPicture:
         ranks = name_ranks(list(self.values)).capitalize()
         shapes = {(value.dtype, value.shape) for value in self.values.values()}
         dtype, shape = next(iter(shapes))
-        what = f"{dtype} {shape}" if len(shapes) == 1 else "tensors of different shapes"
+        what = f"{dtype} {shape} each" if len(shapes) == 1 else "tensors of different shapes"
         whole = next(iter(self.values.values())).whole
-        of_whole = f" of a whole {whole}" if whole else ""
+        of_whole = f", parts of {whole}" if whole else ""
         differ = len({value.text for value in self.values.values()})
         count = "all different" if differ == len(self.values) else f"{differ} different values"
-        return f"{ranks}: {what} each{of_whole}, {count}."
+        return f"{ranks}: {what}{of_whole}, {count}."
 
-    @property
-    def lines(self) -> list[str]:
-        """The plain form: each rank's repr, those that are the same merged."""
-        return describe_others({rank: value.text for rank, value in self.values.items()})
+    def __repr__(self) -> str:
+        return "\n".join(describe_others({rank: v.text for rank, v in self.values.items()}))
 
-    def _repr_mimebundle_(self, include: object = None, exclude: object = None) -> dict[str, str]:
+    def picture(self) -> Picture:
+        """Return the drawing: a row per rank."""
         heights = {rank: _height_px(value) for rank, value in self.values.items()}
 
         def draw(parent: Element, pattern: str) -> None:
@@ -51,8 +50,7 @@ class TensorPicture:
                 _draw_value(svg.in_pixels(row, svg.LEFT, 0), rank, value)
                 top += heights[rank]
 
-        picture = Picture(self.sentence, sum(heights.values()), draw)
-        return {SVG: render([picture]), PLAIN: "\n".join(self.lines)}
+        return Picture(self.sentence, sum(heights.values()), draw)
 
 
 def _height_px(value: TensorValue) -> int:
@@ -75,8 +73,7 @@ def _draw_value(place: Element, rank: int, value: TensorValue) -> None:
             _draw_cell(place, column * width, number * CELL_PX, width, cell, title)
     end = len(value.cells[0]) * width + 10
     if value.rows is not None:
-        svg.text(place, value.summary.partition(", ")[2].partition(" of ")[0], end, 16,
-                 font_size=svg.SMALL_PX)  # fmt: skip
+        svg.text(place, value.where, end, 16, font_size=svg.SMALL_PX)
 
 
 def _draw_cell(place: Element, x: int, y: int, width: int, words: str, title: str) -> None:

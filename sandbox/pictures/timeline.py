@@ -12,7 +12,7 @@ from sandbox.failure import name_ranks
 from sandbox.ledger import Ledger
 from sandbox.pictures import key, palette, svg, time_axis
 from sandbox.pictures.picture import WIDTH_PX, Picture
-from sandbox.pictures.spans import Kind, Span, Window, busy_s, find_spans, merge, wait_of
+from sandbox.pictures.spans import Kind, Span, busy_s, find_spans, merge, wait_of
 from sandbox.pictures.units import format_bytes, format_time
 from sandbox.pictures.view import Steps, View
 
@@ -144,7 +144,7 @@ class _Timeline:
         time_axis.draw(parent, self.window.start_s, self.window.end_s, bottom)
 
     def _draw_computing(self, row: Element, rank: int) -> None:
-        """Draw the time in which the rank is known to have run, between its first and last event."""
+        """Draw the time in which the rank is known to have run: from its first event to its last."""
         own = [e for e in self.events if e.rank == rank]
         times = [t for e in own for t in (e.start_s, wait_end(e, self.whole.end_s))]
         times += [t for _, t in (self.steps[rank] if rank < len(self.steps) else ())]

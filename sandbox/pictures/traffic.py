@@ -42,7 +42,9 @@ def draw_traffic(
         for rank, of_rank in enumerate(sent):
             opacity = {} if view.shows(rank) else {"opacity": PALE}
             place = f"translate(0 {top + rank * ROW_PX})"
-            _draw_rank(svg.add(parent, "g", transform=place, **opacity), rank, of_rank, widest, view)
+            _draw_rank(
+                svg.add(parent, "g", transform=place, **opacity), rank, of_rank, widest, view
+            )
 
     return Picture(_sentence(sent, view), top + world_size * ROW_PX, draw)
 

@@ -16,9 +16,7 @@ def format_bytes(nbytes: float) -> str:
 
 def format_time(time_s: float) -> str:
     """Return "1.25 s", "36.0 ms" or "12.3 µs"."""
-    unit, size = next(
-        (entry for entry in TIMES if abs(time_s) >= 0.9995 * entry[1]), ("µs", 1e-6)
-    )
+    unit, size = next((entry for entry in TIMES if abs(time_s) >= 0.9995 * entry[1]), ("µs", 1e-6))
     return "0 s" if time_s == 0 else f"{_three_digits(time_s / size)} {unit}"
 
 

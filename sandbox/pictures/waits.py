@@ -1,10 +1,10 @@
-"""Who waits for whom: ranks as boxes, an arrow to each rank that is waited for, the culprit marked."""
+"""Who waits for whom: ranks as boxes, an arrow to each that is waited for, the culprit marked."""
 
 from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
 from xml.etree.ElementTree import Element
 
 from sandbox.failure import name_ranks
@@ -90,11 +90,12 @@ class _Graph:
         texts = self.texts[box[0]]
         is_culprit = self.culprit in box
         top = row * ROW_PX
-        outline = {"x": 1, "y": top, "width": BOX_PX, "height": BOX_HEIGHT_PX}
+        outline: dict[str, Any] = {"x": 1, "y": top, "width": BOX_PX, "height": BOX_HEIGHT_PX}
         if texts:  # it waits
             svg.add(place, "rect", fill=f"url(#{pattern})", opacity="0.45", **outline)
+        width = "3" if is_culprit else "1"
         svg.add(place, "rect", "\n".join(texts), fill="none", pointer_events="all",
-                stroke="currentColor", stroke_width="3" if is_culprit else "1", **outline)  # fmt: skip
+                stroke="currentColor", stroke_width=width, **outline)  # fmt: skip
         name = f"{CULPRIT} {name_ranks(box)}" if is_culprit else name_ranks(box)
         svg.text(
             place, name, 1 + BOX_PX // 2, top + 17, anchor="middle",

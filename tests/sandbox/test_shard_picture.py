@@ -2,7 +2,7 @@
 
 from xml.etree import ElementTree
 
-from sandbox.shard_picture import ShardPicture
+from sandbox.pictures.shard_picture import ShardPicture
 
 PICTURE = ShardPicture([range(0, 2), range(2, 4), range(4, 5), range(5, 5)])
 

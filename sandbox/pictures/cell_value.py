@@ -1,9 +1,11 @@
-"""The value of a tensor on one rank, as plain data: its numbers if they are few, its rows."""
+"""The last value of a cell on one rank, as plain data: a tensor's numbers, a picture, a repr."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 from typing import Any
+
+from sandbox.pictures.picture import Drawn
 
 MAX_COLUMNS, MAX_ROWS = 12, 8
 MAX_CHARS = 56  # of a row of numbers: what fits beside a rank's name in the narrowest window
@@ -27,20 +29,29 @@ class TensorValue:
     def summary(self) -> str:
         """Its dtype and shape, and which rows of the whole it has."""
         text = f"{self.dtype} {self.shape}"
-        if self.rows is None or self.whole is None:
-            return text
+        return f"{text}, {self.where} of {self.whole}" if self.where else text
+
+    @property
+    def where(self) -> str:
+        """Which rows of the whole it has; nothing of a plain tensor."""
+        if self.rows is None:
+            return ""
         first, stop = self.rows
-        rows = "no row" if stop == first else f"rows {first}–{stop - 1}"
-        return f"{text}, {rows} of {self.whole}"
+        if stop - first <= 1:
+            return "no row" if stop == first else f"row {first}"
+        return f"rows {first}–{stop - 1}"
 
 
-def capture(value: Any) -> TensorValue | str | None:
-    """Return what to show of the last value of a cell on this rank: for most, its repr."""
+def capture(value: Any) -> TensorValue | Drawn | str | None:
+    """Return what to show of the last value of a cell on this rank: for most, its repr.
+
+    No collective: of a DTensor it is what this rank has.
+    """
     import torch
     from torch.distributed.tensor import DTensor
 
-    if value is None:
-        return None
+    if value is None or isinstance(value, Drawn):
+        return value
     if not isinstance(value, torch.Tensor):
         return repr(value)
     rows = whole = None
