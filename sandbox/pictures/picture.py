@@ -24,7 +24,7 @@ WIDTH_PX = 800  # where the page does not say: GitHub, a static page
 MAX_WIDTH_PX = 1100
 LINE_PX = 18
 GAP_PX = 14
-LINE_CHARS = int(svg.NARROWEST_PX / 6.6)
+LINE_CHARS = int(svg.NARROWEST_PX / svg.BOLD_CHARACTER_PX)
 TOGETHER = re.compile(r"(?<=\d) (?=%|[mµ]?s\b|[kMGT]?B\b)|(?<=\bline|\brank) (?=\d)")
 # JupyterLab shows SVG as an image, which neither follows the theme nor says anything when hovered.
 # So the page is the image, and a script that puts the SVG itself in its place. Where scripts are
@@ -38,8 +38,8 @@ UNWRAP = (
 # Selectors, which redraw a picture, follow it in an output of their own. In a notebook that was
 # closed they have no kernel any more, and JupyterLab would say so in their place.
 NO_DEAD_WIDGETS = (
-    ".jp-OutputArea-child:has(.sandbox-picture) + .jp-OutputArea-child > "
-    '[data-mime-type="application/vnd.jupyter.widget-view+json"]:not(:has(*)) {display:none}'
+    ".jp-OutputArea:has(.sandbox-picture) > .jp-OutputArea-child > "
+    ".jp-OutputArea-output.jupyter-widgets:not(:has(*)) {display:none}"
 )
 
 
@@ -108,7 +108,8 @@ def render(pictures: Sequence[Picture]) -> str:
             "aria-label": sentences,
             "width": str(WIDTH_PX),
             "height": str(height_px),
-            "style": f"width:100%;max-width:{MAX_WIDTH_PX}px;height:{height_px}px;color:{TEXT};"
+            "style": f"display:block;width:100%;min-width:{svg.NARROWEST_PX - 10}px;"
+            f"max-width:{MAX_WIDTH_PX}px;height:{height_px}px;color:{TEXT};"
             f"background:{GROUND};font-family:{FONT};font-size:{svg.FONT_PX}px;fill:{TEXT}",
         },
     )

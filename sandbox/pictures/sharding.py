@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from torch import nn
 
 TITLE_PX, ROW_PX, BOX_PX, AFTER_PX = 20, 26, 20, 10
-TITLE_CHARS = int(svg.NARROWEST_PX / 6.6)
+TITLE_CHARS = int(svg.NARROWEST_PX / svg.CHARACTER_PX)
 
 
 @dataclass(frozen=True)

@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 from sandbox.event import Event, Op
 
 MAX_LANES = 4  # of operations in flight beneath a rank; more lie on top of each other
-MAX_DRAWN = 2400  # boxes: what a page carries, and a notebook stores in less than 1 MB
+MAX_DRAWN = 1200  # boxes: a notebook stores less than 1 MB for them, as page and as SVG
 
 
 class Kind(enum.Enum):

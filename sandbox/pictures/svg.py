@@ -9,8 +9,9 @@ from sandbox.pictures.palette import GROUND, on
 
 FONT_PX = 13
 SMALL_PX = 12
-CHARACTER_PX = 7.0  # on average, at most, of the fonts in use
-NARROWEST_PX = 520  # what is left of a 640 px window beside JupyterLab's prompts
+# A character's width on average, in the widest font that is common (DejaVu Sans, on Linux).
+CHARACTER_PX, SMALL_CHARACTER_PX, BOLD_CHARACTER_PX = 7.0, 6.5, 7.4
+NARROWEST_PX = 460  # what is left of a 640 px window beside JupyterLab's prompts
 # Ranks' names stand to the left of LEFT, the drawing between LEFT and RIGHT.
 LEFT, RIGHT = 0.12, 0.99
 # For text over lines: a seam of the ground around the letters.

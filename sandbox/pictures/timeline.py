@@ -2,15 +2,11 @@
 
 from __future__ import annotations
 
-from collections import Counter
-from collections.abc import Sequence
 from xml.etree.ElementTree import Element
 
-from sandbox import source
 from sandbox.event import Event
-from sandbox.failure import name_ranks
 from sandbox.ledger import Ledger
-from sandbox.pictures import key, palette, svg, time_axis
+from sandbox.pictures import hover, key, palette, svg, time_axis
 from sandbox.pictures.picture import WIDTH_PX, Picture
 from sandbox.pictures.spans import Kind, Span, busy_s, find_spans, merge, wait_of
 from sandbox.pictures.units import format_bytes, format_time
@@ -50,71 +46,11 @@ class _Timeline:
     def height_px(self) -> int:
         return self.top + self.world_size * (self.row_px + BETWEEN_PX) + time_axis.HEIGHT_PX
 
-    # -- words ----------------------------------------------------------------------------------
-
     def sentence(self) -> str:
-        shown = [e for e in self.events if self.view.shows(e.rank, e.op)]
-        counts = Counter(e.rank for e in shown)
-        what = self.view.op.value if self.view.op else "collective"
-        if not counts:
-            return f"{self._place()}: no {what}s here."
-        numbers = sorted(set(counts.values()))
-        number = f"{numbers[0]}" if len(numbers) == 1 else f"{numbers[0]} to {numbers[-1]}"
-        plural = "" if numbers == [1] else "s"
-        each = "" if len(counts) == 1 else " each"
-        text = (
-            f"{self._place()}: {number} {what}{plural}{each} "
-            f"in {format_time(self.window.length_s)}. {self._waits(shown)}"
-        )
-        return text + self._overlap(shown) + self._merged()
-
-    def _place(self) -> str:
-        ranks = [r for r in range(self.world_size) if self.view.shows(r)]
-        where = name_ranks(ranks)
-        step = "" if self.view.step is None else f"Step {self.view.step}, "
-        return step + (where if step else where.capitalize())
-
-    def _waits(self, shown: list[Event]) -> str:
-        waited = {rank: self._wait_s([e for e in shown if e.rank == rank])
-                  for rank in sorted({e.rank for e in shown})}  # fmt: skip
-        most = max(waited, key=lambda rank: waited[rank])
-        if not waited[most]:
-            return "No rank waits." if len(waited) > 1 else "It never waits."
-        part = f"{100 * waited[most] / self.window.length_s:.0f} %"
-        ops = {e.op for e in shown if e.rank == most}
-        by_op = {op: self._wait_s([e for e in shown if e.rank == most and e.op is op])
-                 for op in ops}  # fmt: skip
-        worst = max(by_op, key=lambda op: (by_op[op], op.value))
-        mostly = "" if len(ops) == 1 else f", mostly in {worst.value}"
-        who = f"Rank {most} waits longest" if len(waited) > 1 else "It waits"
-        return f"{who}: {format_time(waited[most])} ({part}){mostly}."
-
-    def _overlap(self, shown: list[Event]) -> str:
-        flights = [e for e in shown if e.is_async and e.end_s is not None]
-        if not flights:
-            return ""
-        in_all_s = hidden_s = 0.0
-        for rank in {e.rank for e in flights}:
-            own = [(e.start_s, e.end_s or 0.0) for e in flights if e.rank == rank]
-            waits = self._intervals([e for e in self.events if e.rank == rank])
-            flown_s = busy_s(own, self.window)
-            in_all_s += flown_s
-            hidden_s += busy_s(own + waits, self.window) - busy_s(waits, self.window)
-        if not in_all_s:
-            return ""
-        return f" {100 * hidden_s / in_all_s:.0f} % of the asynchronous time overlaps computing."
-
-    def _merged(self) -> str:
-        num_events = sum(len(s.events) for s in self.spans)
-        if num_events == len(self.spans):
-            return ""
-        return f" What is narrower than a pixel is merged: {len(self.spans):,} boxes."
-
-    def _wait_s(self, events: list[Event]) -> float:
-        return busy_s(self._intervals(events), self.window)
-
-    def _intervals(self, events: list[Event]) -> list[tuple[float, float]]:
-        return [w for e in events if (w := wait_of(e, self.whole.end_s)) is not None]
+        text = summarize(self.events, self.world_size, self.view, self.window, self.whole.end_s)
+        if sum(len(span.events) for span in self.spans) == len(self.spans):
+            return text
+        return f"{text} What is too narrow to see is merged: {len(self.spans):,} boxes."
 
     def _entries(self) -> list[key.Entry]:
         ops = sorted({e.op for e in self.events}, key=lambda op: op.value)
@@ -127,12 +63,13 @@ class _Timeline:
     def draw(self, parent: Element, pattern: str) -> None:
         key.draw(parent, self.entries, 0, pattern)
         rows = []
+        extents = self._known_times()
         for rank in range(self.world_size):
             top = self.top + rank * (self.row_px + BETWEEN_PX)
             opacity = {} if self.view.shows(rank) else {"opacity": PALE}
             row = svg.add(parent, "g", transform=f"translate(0 {top})", **opacity)
             svg.text(row, f"rank {rank}", 0, 17)
-            self._draw_computing(row, rank)
+            self._draw_computing(row, rank, extents[rank])
             rows.append(row)
         for span in self.spans:
             self._draw_span(rows[span.rank], span, pattern)
@@ -143,11 +80,17 @@ class _Timeline:
         bottom = self.top + self.world_size * (self.row_px + BETWEEN_PX)
         time_axis.draw(parent, self.window.start_s, self.window.end_s, bottom)
 
-    def _draw_computing(self, row: Element, rank: int) -> None:
-        """Draw the time in which the rank is known to have run: from its first event to its last."""
-        own = [e for e in self.events if e.rank == rank]
-        times = [t for e in own for t in (e.start_s, wait_end(e, self.whole.end_s))]
-        times += [t for _, t in (self.steps[rank] if rank < len(self.steps) else ())]
+    def _known_times(self) -> list[list[float]]:
+        """Return per rank the moments at which it is known to have run."""
+        times: list[list[float]] = [[] for _ in range(self.world_size)]
+        for event in self.events:
+            times[event.rank] += event.start_s, wait_end(event, self.whole.end_s)
+        for rank, of_rank in enumerate(self.steps):
+            times[rank] += [time_s for _, time_s in of_rank]
+        return times
+
+    def _draw_computing(self, row: Element, rank: int, times: list[float]) -> None:
+        """Draw when the rank is known to run: between its first and last event."""
         if not times:
             return
         x, width = self._extent(min(times), max(times))
@@ -165,7 +108,9 @@ class _Timeline:
         stroke = "1.5" if is_wait else "0.75"  # outlined: exposed
         if len(span.events) > 1:
             stroke = "0.5"
-        svg.box(place, x, top, width, height, fill, title=describe_span(span), stroke_width=stroke)
+        svg.box(
+            place, x, top, width, height, fill, title=hover.describe_span(span), stroke_width=stroke
+        )
         if not is_wait or width * svg.NARROWEST_PX < 3:
             return
         svg.hatch(place, x, top, width, height, pattern)
@@ -198,39 +143,3 @@ def wait_end(event: Event, run_end_s: float) -> float:
     if event.end_s is not None:
         return event.end_s
     return event.start_s if event.is_async else run_end_s
-
-
-def describe_span(span: Span) -> str:
-    """Return what a pointer over it shows: one event whole, or what several are together."""
-    events = span.events
-    if len(events) == 1:
-        return describe_event(events[0], span)
-    total = sum(e.nbytes for e in events)
-    return "\n".join([
-        f"{len(events):,} × {span.op.value} of rank {span.rank}, too narrow to be drawn alone",
-        f"{total:,} bytes in all",
-        f"between {format_time(span.start_s)} and {format_time(span.end_s)}",
-    ])  # fmt: skip
-
-
-def describe_event(event: Event, span: Span) -> str:
-    """Return op, number, group, bytes, duration, wait and line of an event, a fact a line."""
-    number = f" to rank {event.root}" if event.op.value == "send" else f" #{event.seq}"
-    number = f" from rank {event.root}" if event.op.value == "recv" else number
-    lines = [f"rank {event.rank}: {event.op.value}{number} of {name_ranks(list(event.group))}"]
-    if event.dtype:
-        lines.append(f"{event.nbytes:,} bytes ({format_bytes(event.nbytes)}) of {event.dtype}")
-    if event.duration_s is None:
-        lines.append(f"from {format_time(event.start_s)}; its end was not seen")
-    else:
-        lines.append(f"{format_time(event.duration_s)}, from {format_time(event.start_s)}")
-    if span.kind is Kind.WAIT:
-        lines.append(f"the rank waits {format_time(span.end_s - span.start_s)} and does no more")
-    if event.call_site:
-        lines.append(source.describe(event.call_site))
-    return "\n".join(lines)
-
-
-def has_events(ledger: Sequence[Event] | Ledger) -> bool:
-    """Whether there is anything to draw."""
-    return len(ledger) > 0

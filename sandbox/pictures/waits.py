@@ -15,10 +15,10 @@ if TYPE_CHECKING:
     from sandbox.errors import SandboxError
 
 BOX_PX, BOX_HEIGHT_PX = 92, 26
-ROW_PX = 44
+ROW_PX = 48
 FIRST_LANE_PX = BOX_PX + 18
 LANE_PX = 13
-TEXT_LINES = 2
+TEXT_LINES = 3
 MAX_BOXES = 8  # beyond, ranks that wait alike share one
 CULPRIT = "✗"
 
@@ -103,12 +103,12 @@ class _Graph:
             style=svg.SEAM,
         )  # fmt: skip
         words = " · ".join(dict.fromkeys(texts)) or "waits for nobody"
-        room = int((svg.NARROWEST_PX - self.text_px) / 5.9)
+        room = int((svg.NARROWEST_PX - self.text_px) / svg.SMALL_CHARACTER_PX)
         lines = wrap(words, room)
         if len(lines) > TEXT_LINES:
             lines = [*lines[: TEXT_LINES - 1], f"{lines[TEXT_LINES - 1][: room - 2]} …"]
         for number, line in enumerate(lines):
-            y = top + (17 if len(lines) == 1 else 10 + number * 15)
+            y = top + 17 - 7 * (len(lines) - 1) + 14 * number
             element = svg.text(place, line, self.text_px, y, font_size=svg.SMALL_PX)
             if number == 0 and words not in lines:
                 svg.add(element, "title").text = words
