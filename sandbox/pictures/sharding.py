@@ -16,7 +16,7 @@ from sandbox.pictures.picture import Drawn, Picture
 if TYPE_CHECKING:
     from torch import nn
 
-TITLE_PX, ROW_PX, BOX_PX, AFTER_PX = 20, 26, 20, 10
+LINE_PX, ROW_PX, BOX_PX, AFTER_PX = 16, 26, 20, 10
 TITLE_CHARS = int(svg.NARROWEST_PX / svg.CHARACTER_PX)
 
 
@@ -85,7 +85,7 @@ class Sharding(Drawn):
 
     def picture(self) -> Picture:
         """Return the drawing: a block per layout, a row per rank."""
-        heights = [TITLE_PX + ROW_PX * len(lay.parts) + AFTER_PX for lay in self.layouts]
+        heights = [_height_px(layout) for layout in self.layouts]
 
         def draw(parent: Element, pattern: str) -> None:
             top = 0
@@ -110,29 +110,36 @@ def show_sharding(model: nn.Module) -> Sharding:
     return Sharding(tuple(layouts_of(model)))
 
 
-def title_of(layout: Layout) -> str:
-    """Return what stands above a block: the names that share it, the shape, the placements."""
+def title_of(layout: Layout) -> list[str]:
+    """Return what stands above a block: the names that share it, shape, placements, in lines."""
     number = f", {len(layout.names)} alike" if len(layout.names) > 1 else ""
-    facts = f" {layout.shape}{number} · {layout.unit} by {layout.how}"
-    return shorten(layout.names, TITLE_CHARS - len(facts)) + facts
+    facts = f"{layout.shape}{number} · {layout.unit} by {layout.how}"
+    names = shorten(layout.names, TITLE_CHARS)
+    line = f"{names} {facts}"
+    return [line] if len(line) <= TITLE_CHARS else [names, facts]
 
 
 def shorten(names: Sequence[str], room: int) -> str:
-    """Return names with their numbers as *, as many as there is room for."""
+    """Return the first of the names with its numbers as *; its start is cut if it is too long."""
     patterns = list(dict.fromkeys(re.sub(r"(?<![^.])\d+(?![^.])", "*", name) for name in names))
-    if len(names) == 1:
-        patterns = list(names)
-    while len(patterns) > 1 and len(", ".join(patterns)) > room:
-        patterns = [*patterns[:-2], "…"] if patterns[-1] == "…" else [*patterns[:-1], "…"]
-    text = ", ".join(patterns)
-    return text if len(text) <= room else f"…{text[1 - max(room, 2) :]}"
+    first = patterns[0] if len(names) > 1 else names[0]
+    more = ", …" if len(patterns) > 1 else ""
+    room -= len(more)
+    return (first if len(first) <= room else f"…{first[1 - room :]}") + more
+
+
+def _height_px(layout: Layout) -> int:
+    return LINE_PX * len(title_of(layout)) + 4 + ROW_PX * len(layout.parts) + AFTER_PX
 
 
 def _draw_layout(block: Element, layout: Layout, pattern: str) -> None:
-    element = svg.text(block, title_of(layout), 0, 14)
-    svg.add(element, "title").text = "\n".join(layout.names)
+    lines = title_of(layout)
+    for number, line in enumerate(lines):
+        element = svg.text(block, line, 0, 14 + number * LINE_PX)
+        svg.add(element, "title").text = "\n".join(layout.names)
     for number, part in enumerate(layout.parts):
-        row = svg.add(block, "g", transform=f"translate(0 {TITLE_PX + number * ROW_PX})")
+        top = LINE_PX * len(lines) + 4 + number * ROW_PX
+        row = svg.add(block, "g", transform=f"translate(0 {top})")
         _draw_part(row, layout, part, pattern)
 
 

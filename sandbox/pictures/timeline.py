@@ -8,8 +8,9 @@ from sandbox.event import Event
 from sandbox.ledger import Ledger
 from sandbox.pictures import hover, key, palette, svg, time_axis
 from sandbox.pictures.picture import WIDTH_PX, Picture
-from sandbox.pictures.spans import Kind, Span, busy_s, find_spans, merge, wait_of
-from sandbox.pictures.units import format_bytes, format_time
+from sandbox.pictures.spans import Kind, Span, find_spans, merge
+from sandbox.pictures.summary import summarize
+from sandbox.pictures.units import format_time
 from sandbox.pictures.view import Steps, View
 
 ROW_PX = 26

@@ -52,10 +52,13 @@ def test_layers_are_stacked_to_the_height_of_their_sum() -> None:
     root = parse(draw_memory(make_memory(*SAMPLES, peaks=(PEAK,)), 2))
     paths = {title.text: path.attrib["d"] for path in elements(root, "path") for title in path}
     top = paths["rank 0: activations, 0 to 5,000 bytes"]
-    heights = [float(y) for y in re.findall(r"L[\d.]+ ([\d.]+)", top)]
-    assert min(heights) == 0.0  # the peak fills the row
-    under = [float(y) for y in re.findall(r"L[\d.]+ ([\d.]+)", paths["rank 0: parameters, 1,000 to 1,000 bytes"])]  # fmt: skip
-    assert min(under) == round(AREA_PX * (1 - 1_000 / 6_000), 1)
+    under = paths["rank 0: parameters, 1,000 to 1,000 bytes"]
+    assert min(heights_of(top)) == 0.0  # the peak fills the row
+    assert min(heights_of(under)) == round(AREA_PX * (1 - 1_000 / 6_000), 1)
+
+
+def heights_of(path: str) -> list[float]:
+    return [float(y) for y in re.findall(r"L[\d.]+ ([\d.]+)", path)]
 
 
 def test_what_was_not_observed_is_said_and_no_category_is_drawn_for_it() -> None:

@@ -1,10 +1,10 @@
-"""A picture is one sentence and a drawing: escaped, static where nothing runs, legible, in theme."""
+"""A picture: a sentence and a drawing, escaped, static where nothing runs, legible, in theme."""
 
 from __future__ import annotations
 
 import base64
+import html
 import re
-from xml.etree import ElementTree
 
 import nbformat
 import pytest
@@ -13,7 +13,7 @@ from nbconvert import HTMLExporter
 from nbformat.v4 import new_code_cell, new_notebook, new_output
 
 from sandbox.pictures import svg
-from sandbox.pictures.picture import Picture, bundle, wrap
+from sandbox.pictures.picture import Picture, bundle, render, wrap
 from sandbox.pictures.units import format_bytes, format_time
 
 HOSTILE = """rank 0 read </text><script>alert(1)</script> & "more" 'than' this"""
@@ -33,9 +33,8 @@ def test_hostile_text_stays_text() -> None:
     assert root.attrib["aria-label"] == HOSTILE
     page = bundle([PICTURE], "plain")["text/html"]
     assert page.count("<script>") == 1
-    image = ElementTree.fromstring(page.replace("<script>", "<!--").replace("</script>", "-->"
-                                   ).replace('">', '"/>', 2).replace('"/>', '">', 1))  # fmt: skip
-    assert image[0].attrib["alt"] == HOSTILE
+    alt = re.search(r'alt="([^"]*)"', page)[1]
+    assert html.unescape(alt) == HOSTILE
 
 
 def test_the_page_holds_the_same_drawing_as_the_bare_svg() -> None:
@@ -73,10 +72,8 @@ def test_no_text_is_too_small_or_rotated_and_the_ground_follows_the_theme() -> N
 
 
 def test_two_pictures_do_not_share_a_name_for_their_hatching() -> None:
-    names = {
-        re.search(r'<pattern id="([^"]+)"', bundle([Picture(s, 1, draw_hostile)], s)["image/svg+xml"])[1]
-        for s in ("one", "two")
-    }  # fmt: skip
+    drawn = [render([Picture(sentence, 1, draw_hostile)]) for sentence in ("one", "two")]
+    names = {re.search(r'<pattern id="([^"]+)"', svg_text)[1] for svg_text in drawn}
     assert len(names) == 2
 
 

@@ -1,0 +1,68 @@
+"""What a learner sees of a run in JupyterLab: a chart in the page's theme, and selectors under it."""
+
+from __future__ import annotations
+
+import json
+import urllib.request
+
+import pytest
+from playwright.sync_api import expect
+from test_lab import run_all, write
+
+pytestmark = [pytest.mark.browser, pytest.mark.timeout(300)]
+PICTURE = ".sandbox-picture > svg"
+DEAD_WIDGET = "Error displaying widget"
+TRAIN = """import sandbox
+def train():
+    import torch, torch.distributed as dist
+    for _ in range(3):
+        dist.all_reduce(torch.ones(1000))
+    dist.barrier()
+sandbox.launch(train, world_size=3)"""
+
+
+def end_kernels(lab) -> None:
+    sessions = f"{lab.url}api/sessions"
+    for session in json.load(urllib.request.urlopen(f"{sessions}?token={lab.token}")):
+        address = f"{sessions}/{session['id']}?token={lab.token}"
+        urllib.request.urlopen(urllib.request.Request(address, method="DELETE"))
+
+
+def test_a_run_is_drawn_a_selector_redraws_it_and_it_outlives_its_kernel(
+    lab, open_notebook
+) -> None:
+    write(lab.folder / "pictures.ipynb", "%load_ext sandbox", TRAIN)
+    page = open_notebook("pictures.ipynb")
+    page.set_viewport_size({"width": 800, "height": 900})
+    run_all(page)
+    picture = page.locator(PICTURE)
+    expect(picture).to_contain_text("Ranks 0-2: 4 collectives each")
+    expect(picture.locator("title", has_text="all_reduce #3 of ranks 0-2")).to_have_count(3)
+    place, room = picture.bounding_box(), page.locator(".jp-OutputArea-output").last.bounding_box()
+    assert place["width"] <= room["width"] + 1
+    page.locator("select", has_text="all operations").select_option("barrier")
+    expect(picture).to_contain_text("Ranks 0-2: 1 barrier each")
+    page.keyboard.press("Control+s")
+    expect(page.get_by_text("Saving completed")).to_be_visible()
+    end_kernels(lab)
+    page = open_notebook("pictures.ipynb")
+    expect(page.locator(PICTURE)).to_contain_text("Ranks 0-2: 1 barrier each")
+    dead = page.get_by_text(DEAD_WIDGET)
+    expect(dead.first).to_be_attached()
+    assert not any(widget.is_visible() for widget in dead.all())
+
+
+def test_a_sharding_is_drawn_once_and_ranks_stand_side_by_side(lab, open_notebook) -> None:
+    cell = "from sandbox import show_sharding\nshow_sharding(torch.nn.Linear(4, 6))"
+    write(
+        lab.folder / "values.ipynb",
+        "%load_ext sandbox",
+        f"%%ranks 3\n{cell}",
+        "%%ranks\ntorch.ones(2) * rank",
+    )
+    page = open_notebook("values.ipynb")
+    run_all(page)
+    picture = page.locator(PICTURE)
+    expect(picture.last).to_contain_text("Ranks 0-2: float32 (2,) each, all different.")
+    expect(picture).to_have_count(2)
+    expect(picture.first).to_contain_text("2 parameters on ranks 0-2: each rank holds 30 elements.")
