@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import shutil
 
-import nbformat
 import pytest
-from nbformat.v4 import new_code_cell, new_notebook
+from notebook_page import run_all, write
 from playwright.sync_api import Page, expect
 
 from grader.course import ROOT
@@ -15,17 +14,6 @@ pytestmark = [pytest.mark.browser, pytest.mark.timeout(300)]
 OUTPUT = ".jp-OutputArea-output"
 RUN_TIMEOUT_MS = 200_000
 NUM_CHECKS = 11
-
-
-def run_all(page: Page) -> None:
-    page.get_by_role("menuitem", name="Run", exact=True).click()
-    page.get_by_role("menuitem", name="Run All Cells", exact=True).click()
-
-
-def write(path, *cells: str) -> None:
-    notebook = new_notebook(cells=[new_code_cell(cell) for cell in cells])
-    notebook.metadata.kernelspec = {"name": "python3", "display_name": "Python 3 (ipykernel)"}
-    nbformat.write(notebook, path)
 
 
 def test_the_released_exercise_says_what_is_not_solved_yet(lab, open_notebook) -> None:

@@ -1,4 +1,4 @@
-"""What a learner sees of a run in JupyterLab: a chart in the page's theme, and selectors under it."""
+"""What a learner sees of a run in JupyterLab: a chart, and selectors that redraw it."""
 
 from __future__ import annotations
 
@@ -6,8 +6,8 @@ import json
 import urllib.request
 
 import pytest
+from notebook_page import run_all, write
 from playwright.sync_api import expect
-from test_lab import run_all, write
 
 pytestmark = [pytest.mark.browser, pytest.mark.timeout(300)]
 PICTURE = ".sandbox-picture > svg"
