@@ -35,7 +35,7 @@ def draw_run(run: Run, view: View | None = None) -> list[Picture]:
 
 def steps_of(run: Run) -> Steps:
     """Return the ends of each rank's steps."""
-    return getattr(run, "steps", ())
+    return run.steps
 
 
 def bundle(run: Run, view: View | None = None) -> dict[str, str]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 from xml.etree.ElementTree import Element
 
 from sandbox.failure import name_ranks
@@ -169,7 +169,7 @@ def _draw_part(row: Element, layout: Layout, part: Part, pattern: str) -> None:
         return
     ends = f"{first}", f"{stop - 1}"
     if first < stop - 1 and svg.fits("".join(ends) + "  ", width):
-        inside = {"fill": on(fill), "font_size": svg.SMALL_PX, "pointer_events": "none"}
+        inside: dict[str, Any] = {"fill": on(fill), "font_size": svg.SMALL_PX, "pointer_events": "none"}
         svg.text(row, ends[0], x + 0.008, 15, **inside)
         svg.text(row, ends[1], x + width - 0.008, 15, anchor="end", **inside)
     elif first == stop - 1 and svg.fits(ends[0], width):
