@@ -33,6 +33,8 @@ FIRST = (
     "torch.profiler._cupti_monitor",
     "sandbox.rank",
     "sandbox.toys",
+    "sandbox.pictures.cell_value",
+    "sandbox.pictures.layout",
 )
 # Imported between requests, one at a time; a request that needs one waits.
 LATER = (

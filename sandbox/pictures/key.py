@@ -48,4 +48,4 @@ def _lines(entries: Sequence[Entry]) -> list[list[Entry]]:
 
 
 def _width_px(meaning: str) -> int:
-    return SWATCH_PX + 21 + int(len(meaning) * svg.CHARACTER_PX)
+    return SWATCH_PX + 16 + int(len(meaning) * svg.SMALL_CHARACTER_PX)

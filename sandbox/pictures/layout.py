@@ -52,7 +52,7 @@ def layout_of(name: str, tensor: DTensor) -> Layout:
     slots = (shape[0] if shape else 1) if padded is None else share * sizes_of_mesh[padded]
     axes = mesh.mesh_dim_names or ()
     where = f" on axes {', '.join(axes)}" if len(axes) > 1 else ""
-    how = ", ".join(map(_describe, placements)) + where
+    how = f"rows by {', '.join(map(_describe, placements))}{where}"
     return Layout((name,), shape, how, "rows", slots, tuple(sorted(parts, key=lambda p: p.rank)))
 
 
@@ -84,7 +84,7 @@ def _in_fsdp1(name: str, flat: Any) -> Layout:
     numel = flat._unpadded_unsharded_size.numel()
     parts = _chunks(numel, math.ceil(numel / len(ranks)), ranks)
     unit = name.replace("_fsdp_wrapped_module", "").replace("..", ".").strip(".") or "(root)"
-    how = f"FSDP1, {len(flat._fqns)} parameters in one"
+    how = f"elements by FSDP1, {len(flat._fqns)} parameters in one"
     return Layout((f"{unit}.flat_param",), (numel,), how, "elements", _slots(parts), parts)
 
 
@@ -92,7 +92,7 @@ def _in_zero3(name: str, parameter: Any) -> Layout:
     """Return the layout of a parameter that ZeRO-3 cuts, flattened, into equal partitions."""
     ranks = dist.get_process_group_ranks(parameter.ds_process_group)
     parts = _chunks(parameter.ds_numel, parameter.ds_tensor.ds_numel, ranks)
-    how = "ZeRO-3" + (", kept once gathered" if parameter.ds_persist else "")
+    how = "elements by ZeRO-3" + (", kept once gathered" if parameter.ds_persist else "")
     return Layout((name,), tuple(parameter.ds_shape), how, "elements", _slots(parts), parts)
 
 
@@ -102,7 +102,7 @@ def _whole(name: str, parameter: Tensor) -> Layout:
     ranks = range(dist.get_world_size() if dist.is_initialized() else 1)
     columns = (0, shape[1]) if shape[1:] else None
     parts = tuple(Part(rank, (0, num_rows), columns, 0) for rank in ranks)
-    return Layout((name,), shape, "no sharding", "rows", num_rows, parts)
+    return Layout((name,), shape, "not sharded", "rows", num_rows, parts)
 
 
 def _chunks(numel: int, share: int, ranks: Sequence[int]) -> tuple[Part, ...]:

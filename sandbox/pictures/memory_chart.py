@@ -8,7 +8,7 @@ from xml.etree.ElementTree import Element
 
 from sandbox import source
 from sandbox.pictures import key, palette, svg, time_axis
-from sandbox.pictures.picture import Picture
+from sandbox.pictures.picture import Picture, wrap
 from sandbox.pictures.spans import Window
 from sandbox.pictures.timeline import PALE
 from sandbox.pictures.units import format_bytes
@@ -18,6 +18,7 @@ AREA_PX = 64
 LABEL_PX = 18  # above each area, for its peak
 ROW_PX = AREA_PX + LABEL_PX + 8
 NOTE_PX = 18
+NOTE_CHARS = int(svg.NARROWEST_PX / svg.SMALL_CHARACTER_PX)
 MAX_POINTS = 400  # per rank; of more samples, the highest of each stretch of time
 
 
@@ -70,7 +71,7 @@ class _MemoryChart:
             own = [s for s in memory.samples if s.rank == rank]
             if own:
                 own = sorted([*own, memory.peak(rank)], key=lambda s: s.time_s)
-            inside = [s for s in own if self.window.start_s <= s.time_s <= self.window.end_s]
+            inside = [s for s in own if self.window.holds(s.time_s)]
             before = [s for s in own if s.time_s < self.window.start_s]
             self.rows.append(self._thin(before[-1:] + inside))
             if self.rows[-1]:
@@ -79,7 +80,8 @@ class _MemoryChart:
         held = {str(c) for row in self.rows for s in row for c, n in s.bytes.items() if n}
         self.categories = [category for category in palette.MEMORY if category in held]
         self.entries: list[key.Entry] = [(c, palette.MEMORY[c], False) for c in self.categories]
-        self.notes = [f"Not observed: {text}." for text in memory.not_observed]
+        not_observed = (f"Not observed: {text}." for text in memory.not_observed)
+        self.notes = [line for note in not_observed for line in wrap(note, NOTE_CHARS)]
         self.top = key.height_px(self.entries)
 
     @property
@@ -131,10 +133,9 @@ class _MemoryChart:
         top = LABEL_PX + AREA_PX - round(AREA_PX * total(peak) / self.highest)
         svg.add(row, "line", x1=x, x2=x, y1=LABEL_PX - 2, y2=max(top, LABEL_PX),
                 stroke="currentColor", stroke_dasharray="3 2")  # fmt: skip
-        words = svg.text(
-            row, f"peak {describe_peak(peak)}", x, LABEL_PX - 5,
-            anchor="start" if place < 0.5 else "end", font_size=svg.SMALL_PX,
-        )  # fmt: skip
+        label = f"peak {describe_peak(peak)}"
+        x, anchor = svg.beside(label, x)
+        words = svg.text(row, label, x, LABEL_PX - 5, anchor=anchor, font_size=svg.SMALL_PX)
         svg.add(words, "title").text = f"{total(peak):,} bytes"
 
     def _outline(self, samples: list[Sample], category: str) -> str:

@@ -88,8 +88,8 @@ def bundle(pictures: Sequence[Picture], plain: str) -> dict[str, str]:
     alt = escape(" ".join(picture.sentence for picture in pictures), quote=True)
     encoded = base64.b64encode(drawn.encode()).decode()
     image = f'<img alt="{alt}" src="data:image/svg+xml;base64,{encoded}">'
-    html = f'<div class="sandbox-picture">{image}<script>{UNWRAP}</script></div>'
-    return {HTML: html, SVG: drawn, PLAIN: plain}
+    place = '<div class="sandbox-picture" style="overflow-x:auto">'
+    return {HTML: f"{place}{image}<script>{UNWRAP}</script></div>", SVG: drawn, PLAIN: plain}
 
 
 def render(pictures: Sequence[Picture]) -> str:

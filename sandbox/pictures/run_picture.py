@@ -25,7 +25,7 @@ def draw_run(run: Run, view: View | None = None) -> list[Picture]:
             window = view.window(run.ledger, steps_of(run))
         pictures = [
             draw_timeline(run.ledger, run.world_size, steps_of(run), view),
-            draw_traffic(run.ledger, run.world_size, view, window),
+            draw_traffic(run.ledger, run.world_size, steps_of(run), view),
         ]
     memory = getattr(run, "memory", None)  # of a run that did not track it, none
     if memory is not None and memory.samples:

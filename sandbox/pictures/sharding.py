@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 from xml.etree.ElementTree import Element
 
 from sandbox.failure import name_ranks
@@ -113,7 +113,7 @@ def show_sharding(model: nn.Module) -> Sharding:
 def title_of(layout: Layout) -> list[str]:
     """Return what stands above a block: the names that share it, shape, placements, in lines."""
     number = f", {len(layout.names)} alike" if len(layout.names) > 1 else ""
-    facts = f"{layout.shape}{number} · {layout.unit} by {layout.how}"
+    facts = f"{layout.shape}{number} · {layout.how}"
     names = shorten(layout.names, TITLE_CHARS)
     line = f"{names} {facts}"
     return [line] if len(line) <= TITLE_CHARS else [names, facts]
@@ -169,9 +169,9 @@ def _draw_part(row: Element, layout: Layout, part: Part, pattern: str) -> None:
         return
     ends = f"{first}", f"{stop - 1}"
     if first < stop - 1 and svg.fits("".join(ends) + "  ", width):
-        inside: dict[str, Any] = {"fill": on(fill), "font_size": svg.SMALL_PX, "pointer_events": "none"}
-        svg.text(row, ends[0], x + 0.008, 15, **inside)
-        svg.text(row, ends[1], x + width - 0.008, 15, anchor="end", **inside)
+        inside = svg.add(row, "g", fill=on(fill), font_size=svg.SMALL_PX, pointer_events="none")
+        svg.text(inside, ends[0], x + 0.008, 15)
+        svg.text(inside, ends[1], x + width - 0.008, 15, anchor="end")
     elif first == stop - 1 and svg.fits(ends[0], width):
         svg.label(row, ends[0], x + width / 2, 15, fill)
     else:

@@ -33,6 +33,10 @@ class Window:
         """Its length."""
         return self.end_s - self.start_s
 
+    def holds(self, time_s: float) -> bool:
+        """Whether a time lies in it."""
+        return self.start_s <= time_s <= self.end_s
+
     def place(self, time_s: float) -> float:
         """Return where a time lies in it: 0 at its start, 1 at its end, cut off there."""
         return min(1.0, max(0.0, (time_s - self.start_s) / self.length_s))

@@ -10,7 +10,7 @@ from sandbox.pictures.palette import GROUND, on
 FONT_PX = 13
 SMALL_PX = 12
 # A character's width on average, in the widest font that is common (DejaVu Sans, on Linux).
-CHARACTER_PX, SMALL_CHARACTER_PX, BOLD_CHARACTER_PX = 7.0, 6.5, 7.4
+CHARACTER_PX, SMALL_CHARACTER_PX, BOLD_CHARACTER_PX = 7.2, 6.8, 7.4
 NARROWEST_PX = 460  # what is left of a 640 px window beside JupyterLab's prompts
 # Ranks' names stand to the left of LEFT, the drawing between LEFT and RIGHT.
 LEFT, RIGHT = 0.12, 0.99
@@ -84,6 +84,14 @@ def label(parent: Element, content: str, middle: float, y: int, fill: str) -> No
 def in_pixels(parent: Element, x: float, y: int) -> Element:
     """Return a place at a fraction of the width, within which widths are pixels as well."""
     return add(parent, "svg", x=x, y=y, overflow="visible")
+
+
+def beside(content: str, x: float) -> tuple[float, str]:
+    """Return where and how to anchor a small text at `x` so that it is not cut off."""
+    width = len(content) * SMALL_CHARACTER_PX / NARROWEST_PX
+    if x + width <= 1.0:
+        return x, "start"
+    return (x, "end") if x >= width else (max(0.0, 1.0 - width), "start")
 
 
 def stretched(parent: Element, y: int, height: int) -> Element:

@@ -16,7 +16,7 @@ from sandbox.pictures.view import Steps, View
 ROW_PX = 26
 LANE_PX = 8
 BETWEEN_PX = 8
-PALE = "0.15"
+PALE = "0.25"
 
 
 def draw_timeline(
@@ -32,10 +32,7 @@ class _Timeline:
         self.world_size, self.steps, self.view = world_size, steps, view
         self.whole = View().window(ledger, steps)
         self.window = window = view.window(ledger, steps)
-        self.events = [
-            e for e in ledger
-            if e.start_s <= window.end_s and (wait_end(e, self.whole.end_s) >= window.start_s)
-        ]  # fmt: skip
+        self.events = [event for event in ledger if self.view.includes(event, steps)]
         spans = find_spans(self.events, self.whole.end_s)
         self.num_lanes = max((s.lane + 1 for s in spans if s.kind is Kind.FLIGHT), default=0)
         self.spans = merge(spans, window, int(WIDTH_PX * (svg.RIGHT - svg.LEFT)))
@@ -76,7 +73,7 @@ class _Timeline:
             self._draw_span(rows[span.rank], span, pattern)
         for rank, of_rank in enumerate(self.steps):
             for number, time_s in of_rank:
-                if self.window.start_s < time_s <= self.window.end_s:
+                if self.window.holds(time_s):
                     self._draw_step(rows[rank], rank, number, time_s)
         bottom = self.top + self.world_size * (self.row_px + BETWEEN_PX)
         time_axis.draw(parent, self.window.start_s, self.window.end_s, bottom)
@@ -87,7 +84,7 @@ class _Timeline:
         for event in self.events:
             times[event.rank] += event.start_s, wait_end(event, self.whole.end_s)
         for rank, of_rank in enumerate(self.steps):
-            times[rank] += [time_s for _, time_s in of_rank]
+            times[rank] += [time_s for _, time_s in of_rank if self.window.holds(time_s)]
         return times
 
     def _draw_computing(self, row: Element, rank: int, times: list[float]) -> None:
@@ -101,18 +98,17 @@ class _Timeline:
     def _draw_span(self, row: Element, span: Span, pattern: str) -> None:
         x, width = self._extent(span.start_s, span.end_s)
         fill = palette.of_operation(span.op)
-        place = row if self.view.shows(span.rank, span.op) else svg.add(row, "g", opacity=PALE)
+        place = row if self.view.op in (None, span.op) else svg.add(row, "g", opacity=PALE)
         is_wait = span.kind is Kind.WAIT
         top, height = (0, ROW_PX) if is_wait else (ROW_PX + span.lane * LANE_PX, LANE_PX - 1)
         low, high = (round(height * part) for part in span.band)
         top, height = top + low, max(1, high - low)
-        stroke = "1.5" if is_wait else "0.75"  # outlined: exposed
-        if len(span.events) > 1:
-            stroke = "0.5"
+        is_narrow = len(span.events) > 1 or width * svg.NARROWEST_PX < 3
+        stroke = "0.5" if is_narrow else "1.5" if is_wait else "0.75"  # outlined: exposed
         svg.box(
             place, x, top, width, height, fill, title=hover.describe_span(span), stroke_width=stroke
         )
-        if not is_wait or width * svg.NARROWEST_PX < 3:
+        if not is_wait or is_narrow:
             return
         svg.hatch(place, x, top, width, height, pattern)
         if svg.fits(span.op.value, width) and height == ROW_PX:

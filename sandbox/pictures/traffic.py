@@ -10,10 +10,9 @@ from sandbox.failure import name_ranks
 from sandbox.ledger import Ledger
 from sandbox.pictures import key, palette, svg
 from sandbox.pictures.picture import Picture
-from sandbox.pictures.spans import Window
 from sandbox.pictures.timeline import PALE
 from sandbox.pictures.units import format_bytes
-from sandbox.pictures.view import View
+from sandbox.pictures.view import Steps, View
 from sandbox.ring import ring_bytes
 
 ROW_PX = 26
@@ -24,13 +23,13 @@ Sent = dict[Op, float]
 
 
 def draw_traffic(
-    ledger: Ledger, world_size: int, view: View | None = None, window: Window | None = None
+    ledger: Ledger, world_size: int, steps: Steps = (), view: View | None = None
 ) -> Picture:
-    """Return the bars of the events that were issued within the window, or of all."""
+    """Return the bars of the events of a run, or of those that were issued in the view's step."""
     view = view or View()
     sent: list[Sent] = [defaultdict(float) for _ in range(world_size)]
     for event in ledger:
-        if window is None or window.start_s <= event.start_s <= window.end_s:
+        if view.includes(event, steps):
             sent[event.rank][event.op] += float(ring_bytes(event))
     sent = [{op: n for op, n in sorted(of.items(), key=_by_name) if n} for of in sent]
     entries = _entries(sent)
@@ -54,7 +53,7 @@ def _draw_rank(row: Element, rank: int, sent: Sent, widest: float, view: View) -
     x, room = svg.LEFT, svg.RIGHT - svg.LEFT - TOTALS
     for op, nbytes in sent.items():
         width, fill = room * nbytes / widest, palette.of_operation(op)
-        place = row if view.shows(rank, op) else svg.add(row, "g", opacity=PALE)
+        place = row if view.op in (None, op) else svg.add(row, "g", opacity=PALE)
         title = f"rank {rank}: {op.value} sends {nbytes:,.0f} bytes"
         svg.box(place, x, 1, width, BAR_PX, fill, title=title)
         for words in (f"{op.value} {format_bytes(nbytes)}", format_bytes(nbytes)):

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from sandbox.event import Op
+from sandbox.event import Event, Op
 from sandbox.ledger import Ledger
 from sandbox.pictures.spans import Window
 
@@ -31,16 +32,25 @@ class View:
         first_s, last_s = min(e.start_s for e in ledger), max(ends)
         last_s = max([last_s, *(time_s for of_rank in steps for _, time_s in of_rank)])
         if self.step is not None:
-            ended = [_ends(of_rank) for of_rank in steps]
-            last_s = max(e[self.step] for e in ended if self.step in e)
-            first_s = min([e[self.step - 1] for e in ended if self.step - 1 in e] or [first_s])
+            bounds = [self._bounds(dict(of_rank)) for of_rank in steps]
+            first_s = max(first_s, min(start_s for start_s, _ in bounds))
+            last_s = min(last_s, max(end_s for _, end_s in bounds))
         return Window(first_s, last_s if last_s > first_s else first_s + 1e-6)
+
+    def includes(self, event: Event, steps: Steps) -> bool:
+        """Whether an event was issued in the step, as its own rank counts steps."""
+        if self.step is None:
+            return True
+        start_s, end_s = self._bounds(dict(steps[event.rank]))
+        return start_s <= event.start_s <= end_s
+
+    def _bounds(self, ends: Mapping[int, float]) -> tuple[float, float]:
+        """Return when a rank began and ended the step; it begins where the one before ended."""
+        if self.step is None or self.step not in ends:
+            return math.inf, -math.inf
+        return ends.get(self.step - 1, -math.inf), ends[self.step]
 
 
 def step_numbers(steps: Steps) -> list[int]:
     """Return the numbers of the steps that any rank has ended."""
     return sorted({number for of_rank in steps for number, _ in of_rank})
-
-
-def _ends(of_rank: Sequence[tuple[int, float]]) -> Mapping[int, float]:
-    return dict(of_rank)

@@ -33,7 +33,7 @@ def test_a_run_is_drawn_a_selector_redraws_it_and_it_outlives_its_kernel(
 ) -> None:
     write(lab.folder / "pictures.ipynb", "%load_ext sandbox", TRAIN)
     page = open_notebook("pictures.ipynb")
-    page.set_viewport_size({"width": 800, "height": 900})
+    page.set_viewport_size({"width": 1000, "height": 900})
     run_all(page)
     picture = page.locator(PICTURE)
     expect(picture).to_contain_text("Ranks 0-2: 4 collectives each")

@@ -158,3 +158,25 @@ def test_gradients_of_ddp_are_those_of_the_whole_batch() -> None:
 
 def batch(rank: int) -> torch.Tensor:
     return torch.full((2, 4), 1.0 + rank, dtype=torch.float64)
+
+
+def wait_for_the_slow_one(path: str) -> None:
+    """Rank 1 joins only when rank 0 has issued, and so has something to wait for."""
+    if dist.get_rank() == 1:
+        spin_until_exists(path)
+    late = dist.all_reduce(torch.ones(3), async_op=True)
+    if dist.get_rank() == 0:
+        Path(path).touch()
+    late.wait()
+
+
+def test_since_when_a_thread_waited_is_on_record(tmp_path) -> None:
+    run = sandbox.launch(wait_for_the_slow_one, str(tmp_path / "go"), world_size=2)
+    (late,) = run.ledger.where(rank=0)
+    assert late.is_async
+    assert late.start_s < late.waited_from_s < late.end_s
+
+
+def test_a_synchronous_operation_is_waited_for_from_its_start() -> None:
+    (event,) = sandbox.launch(in_all_reduce, world_size=2).ledger.where(rank=1)
+    assert event.start_s <= event.waited_from_s <= event.end_s

@@ -119,7 +119,7 @@ def with_fsdp1() -> tuple:
 def test_fsdp1_cuts_its_flat_parameter() -> None:
     results = sandbox.launch(with_fsdp1, world_size=3).results
     (layout,) = results[0][0].layouts
-    assert layout.how == "FSDP1, 4 parameters in one"
+    assert layout.how == "elements by FSDP1, 4 parameters in one"
     for part, (_, numel) in zip(layout.parts, results, strict=True):
         assert part.rows[1] - part.rows[0] + part.padding == numel
 
@@ -131,7 +131,7 @@ def with_no_sharding() -> Sharding:
 def test_a_plain_model_is_whole_on_every_rank() -> None:
     sharding = sandbox.launch(with_no_sharding, world_size=2).results[1]
     assert repr(sharding) == "2 parameters on ranks 0, 1: each rank holds 8 elements."
-    assert all(layout.how == "no sharding" for layout in sharding.layouts)
+    assert all(layout.how == "not sharded" for layout in sharding.layouts)
     assert not dist.is_initialized()
     assert show_sharding(nn.Linear(3, 2)).sentence.startswith("2 parameters on rank 0:")
 

@@ -50,6 +50,12 @@ def test_a_choice_changes_the_window_and_the_sentence() -> None:
     assert not any("all_reduce" in title for title in titles(parse(picture)))
 
 
+def test_a_step_holds_the_events_that_each_rank_issued_before_its_own_end_of_it() -> None:
+    steps = [[(1, 0.5), (2, 1.0)], [(1, 0.65), (2, 1.0)]]  # rank 1 gathers before its step 1 ends
+    sentence = draw_timeline(Ledger(SYNC), 2, steps, View(step=1)).sentence
+    assert sentence.startswith("Step 1, ranks 0, 1: 1 to 2 collectives each in 650 ms.")
+
+
 def test_step_ends_are_marked_on_every_rank() -> None:
     root = parse(draw_timeline(Ledger(SYNC), 2, STEPS))
     assert "rank 1: step 2 ends at 1.00 s" in titles(root)

@@ -6,7 +6,6 @@ from drawing import make_event, parse, texts, titles
 
 from sandbox.event import Op
 from sandbox.ledger import Ledger
-from sandbox.pictures.spans import Window
 from sandbox.pictures.traffic import draw_traffic
 from sandbox.pictures.view import View
 
@@ -38,10 +37,11 @@ def test_who_sends_most_is_named() -> None:
 
 
 def test_a_choice_counts_what_it_shows() -> None:
-    view = View(rank=2, op=Op.ALL_GATHER)
-    assert draw_traffic(Ledger(EVENTS), 3, view).sentence.startswith("Rank 2 sends 2.00 kB")
-    early = draw_traffic(Ledger(EVENTS), 3, None, Window(0.0, 0.05))
-    assert early.sentence.startswith("Each rank sends 4.00 kB")
+    steps = [[(1, 0.07), (2, 0.2)]] * 3
+    of_rank_2 = draw_traffic(Ledger(EVENTS), 3, steps, View(rank=2, op=Op.ALL_GATHER))
+    assert of_rank_2.sentence.startswith("Rank 2 sends 2.00 kB")
+    of_step_1 = draw_traffic(Ledger(EVENTS), 3, steps, View(step=1))
+    assert of_step_1.sentence.startswith("Each rank sends 4.00 kB")
 
 
 def test_nothing_sent_still_draws() -> None:
