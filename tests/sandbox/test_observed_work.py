@@ -161,13 +161,19 @@ def batch(rank: int) -> torch.Tensor:
 
 
 def wait_for_the_slow_one(path: str) -> None:
-    """Rank 1 joins only when rank 0 has issued, and so has something to wait for."""
+    """Rank 1 joins only once rank 0 is seen to wait."""
     if dist.get_rank() == 1:
         spin_until_exists(path)
-    late = dist.all_reduce(torch.ones(3), async_op=True)
-    if dist.get_rank() == 0:
+    work = dist.all_reduce(torch.ones(3), async_op=True)
+
+    def touch_when_blocked() -> None:
+        while name_of_running_file(threading.main_thread()) not in BLOCKED_IN:
+            pass
         Path(path).touch()
-    late.wait()
+
+    if dist.get_rank() == 0:
+        threading.Thread(target=touch_when_blocked).start()
+    work.wait()
 
 
 def test_since_when_a_thread_waited_is_on_record(tmp_path) -> None:
