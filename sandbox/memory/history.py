@@ -9,7 +9,7 @@ from sandbox import source
 from sandbox.failure import name_ranks
 from sandbox.memory.category import CATEGORIES, Phase
 from sandbox.memory.sample import MAX_SAMPLES, Sample
-from sandbox.memory.sizes import format_bytes
+from sandbox.units import format_bytes
 
 if TYPE_CHECKING:
     from sandbox.memory.comparison import Comparison

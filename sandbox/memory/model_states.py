@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 
-from sandbox.memory.sizes import format_bytes
+from sandbox.units import format_bytes
 
 ITEMSIZES = {"float64": 8, "float32": 4, "bfloat16": 2, "float16": 2}
 NUM_MOMENTS = {"adamw": 2, "adam": 2, "momentum": 1, "sgd": 0}  # elements kept per parameter

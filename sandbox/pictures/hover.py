@@ -6,7 +6,7 @@ from sandbox import source
 from sandbox.event import Event
 from sandbox.failure import name_ranks
 from sandbox.pictures.spans import Kind, Span
-from sandbox.pictures.units import format_bytes, format_time
+from sandbox.units import format_bytes, format_time
 
 
 def describe_span(span: Span) -> str:

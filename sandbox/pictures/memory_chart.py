@@ -2,17 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from typing import Any, Protocol
+from typing import TYPE_CHECKING
 from xml.etree.ElementTree import Element
 
 from sandbox import source
+from sandbox.memory.category import Category
 from sandbox.pictures import key, palette, svg, time_axis
 from sandbox.pictures.picture import Picture, wrap
 from sandbox.pictures.spans import Window
 from sandbox.pictures.timeline import PALE
-from sandbox.pictures.units import format_bytes
 from sandbox.pictures.view import View
+from sandbox.units import format_bytes
+
+if TYPE_CHECKING:
+    from sandbox.memory.history import Memory
+    from sandbox.memory.sample import Sample
 
 AREA_PX = 64
 LABEL_PX = 18  # above each area, for its peak
@@ -20,31 +24,6 @@ ROW_PX = AREA_PX + LABEL_PX + 8
 NOTE_PX = 18
 NOTE_CHARS = int(svg.NARROWEST_PX / svg.SMALL_CHARACTER_PX)
 MAX_POINTS = 400  # per rank; of more samples, the highest of each stretch of time
-
-
-class Sample(Protocol):
-    """One look at a rank's memory, as `run.memory` holds them."""
-
-    @property
-    def rank(self) -> int: ...  # noqa: D102
-    @property
-    def time_s(self) -> float: ...  # noqa: D102
-    @property
-    def phase(self) -> str: ...  # noqa: D102
-    @property
-    def site(self) -> str | None: ...  # noqa: D102
-    @property
-    def bytes(self) -> Mapping[Any, int | None]: ...  # noqa: D102
-
-
-class Memory(Protocol):
-    """What the chart reads of `run.memory`."""
-
-    @property
-    def samples(self) -> Sequence[Sample]: ...  # noqa: D102
-    @property
-    def not_observed(self) -> Sequence[str]: ...  # noqa: D102
-    def peak(self, rank: int) -> Sample: ...  # noqa: D102
 
 
 def draw_memory(
@@ -55,15 +34,10 @@ def draw_memory(
     return Picture(chart.sentence(), chart.height_px, chart.draw)
 
 
-def total(sample: Sample) -> int:
-    """Return the bytes of all categories that were observed."""
-    return sum(nbytes or 0 for nbytes in sample.bytes.values())
-
-
 class _MemoryChart:
     def __init__(self, memory: Memory, world_size: int, view: View, window: Window | None) -> None:
         self.world_size, self.view = world_size, view
-        times = [sample.time_s for sample in memory.samples]
+        times = [sample.time_s for sample in memory.samples] or [0.0]
         self.window = window or Window(min(times), max(max(times), min(times) + 1e-6))
         self.rows: list[list[Sample]] = []
         self.peaks: dict[int, Sample] = {}
@@ -75,8 +49,8 @@ class _MemoryChart:
             before = [s for s in own if s.time_s < self.window.start_s]
             self.rows.append(self._thin(before[-1:] + inside))
             if self.rows[-1]:
-                self.peaks[rank] = max(self.rows[-1], key=total)
-        self.highest = max((total(peak) for peak in self.peaks.values()), default=0)
+                self.peaks[rank] = max(self.rows[-1], key=_total)
+        self.highest = max((peak.total for peak in self.peaks.values()), default=0)
         held = {str(c) for row in self.rows for s in row for c, n in s.bytes.items() if n}
         self.categories = [category for category in palette.MEMORY if category in held]
         self.entries: list[key.Entry] = [(c, palette.MEMORY[c], False) for c in self.categories]
@@ -93,7 +67,7 @@ class _MemoryChart:
         peaks = {rank: peak for rank, peak in self.peaks.items() if self.view.shows(rank)}
         if not peaks:
             return "No memory samples here."
-        most = max(peaks, key=lambda rank: total(peaks[rank]))
+        most = max(peaks, key=lambda rank: peaks[rank].total)
         peak = peaks[most]
         parts = sorted(((n, str(c)) for c, n in peak.bytes.items() if n), key=lambda part: -part[0])
         listed = ", ".join(f"{name} {format_bytes(n)}" for n, name in parts)
@@ -130,13 +104,13 @@ class _MemoryChart:
     def _draw_peak(self, row: Element, peak: Sample) -> None:
         place = self.window.place(peak.time_s)
         x = svg.plot(place)
-        top = LABEL_PX + AREA_PX - round(AREA_PX * total(peak) / self.highest)
+        top = LABEL_PX + AREA_PX - round(AREA_PX * peak.total / self.highest)
         svg.add(row, "line", x1=x, x2=x, y1=LABEL_PX - 2, y2=max(top, LABEL_PX),
                 stroke="currentColor", stroke_dasharray="3 2")  # fmt: skip
         label = f"peak {describe_peak(peak)}"
         x, anchor = svg.beside(label, x)
         words = svg.text(row, label, x, LABEL_PX - 5, anchor=anchor, font_size=svg.SMALL_PX)
-        svg.add(words, "title").text = f"{total(peak):,} bytes"
+        svg.add(words, "title").text = f"{peak.total:,} bytes"
 
     def _outline(self, samples: list[Sample], category: str) -> str:
         """Return the path of a category and all those under it, as steps from sample to sample."""
@@ -163,7 +137,7 @@ class _MemoryChart:
         highest: dict[int, Sample] = {}
         for sample in samples:
             place = int(self.window.place(sample.time_s) * MAX_POINTS)
-            if place not in highest or total(sample) > total(highest[place]):
+            if place not in highest or sample.total > highest[place].total:
                 highest[place] = sample
         return list(highest.values())
 
@@ -171,9 +145,12 @@ class _MemoryChart:
 def describe_peak(peak: Sample) -> str:
     """Return how much it is, in which phase, and on which line."""
     where = f" at {source.describe(peak.site)}" if peak.site else ""
-    phase = "" if str(peak.phase) == "peak" else f" in {peak.phase}"
-    return f"{format_bytes(total(peak))}{phase}{where}"
+    return f"{format_bytes(peak.total)} in {peak.phase}{where}"
 
 
 def _held(sample: Sample, category: str) -> int:
-    return {str(name): nbytes or 0 for name, nbytes in sample.bytes.items()}.get(category, 0)
+    return sample.bytes[Category(category)] or 0
+
+
+def _total(sample: Sample) -> int:
+    return sample.total

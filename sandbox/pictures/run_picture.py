@@ -9,7 +9,7 @@ from sandbox.pictures.memory_chart import draw_memory
 from sandbox.pictures.picture import Picture
 from sandbox.pictures.timeline import draw_timeline
 from sandbox.pictures.traffic import draw_traffic
-from sandbox.pictures.view import Steps, View
+from sandbox.pictures.view import View
 
 if TYPE_CHECKING:
     from sandbox.run import Run
@@ -22,20 +22,15 @@ def draw_run(run: Run, view: View | None = None) -> list[Picture]:
     window = None
     if len(run.ledger):
         if view != View():
-            window = view.window(run.ledger, steps_of(run))
+            window = view.window(run.ledger, run.steps)
         pictures = [
-            draw_timeline(run.ledger, run.world_size, steps_of(run), view),
-            draw_traffic(run.ledger, run.world_size, steps_of(run), view),
+            draw_timeline(run.ledger, run.world_size, run.steps, view),
+            draw_traffic(run.ledger, run.world_size, run.steps, view),
         ]
-    memory = getattr(run, "memory", None)  # of a run that did not track it, none
+    memory = run.tracked_memory
     if memory is not None and memory.samples:
         pictures.append(draw_memory(memory, run.world_size, view, window))
     return pictures
-
-
-def steps_of(run: Run) -> Steps:
-    """Return the ends of each rank's steps."""
-    return run.steps
 
 
 def bundle(run: Run, view: View | None = None) -> dict[str, str]:

@@ -11,7 +11,7 @@ import os
 from typing import TYPE_CHECKING, Any
 
 from sandbox.pictures.picture import PLAIN
-from sandbox.pictures.run_picture import bundle, steps_of
+from sandbox.pictures.run_picture import bundle
 from sandbox.pictures.view import View, step_numbers
 
 WIDGET = "application/vnd.jupyter.widget-view+json"
@@ -45,7 +45,7 @@ def make(run: Run, handle: Any) -> Any:
 
     choices = {
         "rank": [("all ranks", None), *((f"rank {r}", r) for r in range(run.world_size))],
-        "step": [("all steps", None), *((f"step {n}", n) for n in step_numbers(steps_of(run)))],
+        "step": [("all steps", None), *((f"step {n}", n) for n in step_numbers(run.steps))],
         "op": [("all operations", None), *((op.value, op) for op in _ops(run))],
     }
     lists = {

@@ -8,8 +8,8 @@ from collections.abc import Iterable
 from sandbox.event import Event, Op
 from sandbox.failure import name_ranks
 from sandbox.pictures.spans import Window, busy_s, wait_of
-from sandbox.pictures.units import format_time
 from sandbox.pictures.view import View
+from sandbox.units import format_time
 
 Interval = tuple[float, float]
 

@@ -6,7 +6,7 @@ import math
 from xml.etree.ElementTree import Element
 
 from sandbox.pictures import svg
-from sandbox.pictures.units import TIMES
+from sandbox.units import TIMES
 
 HEIGHT_PX = 22
 NUM_TICKS = 5

@@ -10,8 +10,8 @@ from sandbox.pictures import hover, key, palette, svg, time_axis
 from sandbox.pictures.picture import WIDTH_PX, Picture
 from sandbox.pictures.spans import Kind, Span, find_spans, merge
 from sandbox.pictures.summary import summarize
-from sandbox.pictures.units import format_time
 from sandbox.pictures.view import Steps, View
+from sandbox.units import format_time
 
 ROW_PX = 26
 LANE_PX = 8

@@ -11,9 +11,9 @@ from sandbox.ledger import Ledger
 from sandbox.pictures import key, palette, svg
 from sandbox.pictures.picture import Picture
 from sandbox.pictures.timeline import PALE
-from sandbox.pictures.units import format_bytes
 from sandbox.pictures.view import Steps, View
 from sandbox.ring import ring_bytes
+from sandbox.units import format_bytes
 
 ROW_PX = 26
 BAR_PX = 20

@@ -10,8 +10,8 @@ from sandbox import model_states
 from sandbox.memory.category import CATEGORIES, Category, Phase
 from sandbox.memory.history import Memory
 from sandbox.memory.sample import Facts, Sample
-from sandbox.memory.sizes import format_bytes
-from sandbox.palette import MEMORY
+from sandbox.pictures.palette import MEMORY
+from sandbox.units import format_bytes
 
 
 def sample(phase: str = "step", *, rank: int = 0, time_s: float = 1.0, **known) -> Sample:

@@ -14,7 +14,7 @@ from nbformat.v4 import new_code_cell, new_notebook, new_output
 
 from sandbox.pictures import svg
 from sandbox.pictures.picture import Picture, bundle, render, wrap
-from sandbox.pictures.units import format_bytes, format_time
+from sandbox.units import format_bytes, format_time
 
 HOSTILE = """rank 0 read </text><script>alert(1)</script> & "more" 'than' this"""
 
