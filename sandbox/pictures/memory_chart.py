@@ -89,7 +89,7 @@ class _MemoryChart:
         svg.text(row, f"rank {rank}", 0, LABEL_PX + 14)
         base = LABEL_PX + AREA_PX
         svg.add(row, "line", x1=svg.plot(0.0), x2=svg.plot(1.0), y1=base, y2=base,
-                stroke="currentColor", stroke_width="0.75")  # fmt: skip
+                stroke="currentColor", stroke_width="0.5")  # fmt: skip
         if not samples or not self.highest:
             svg.text(row, "no samples" if not samples else "0 B", svg.plot(0.0), base - 6)
             return
@@ -97,7 +97,7 @@ class _MemoryChart:
         for category in reversed(self.categories):
             title = f"rank {rank}: {category}, {self._range(samples, category)}"
             svg.add(area, "path", title, d=self._outline(samples, category),
-                    fill=palette.MEMORY[category], stroke="currentColor", stroke_width="0.75",
+                    fill=palette.MEMORY[category], stroke="currentColor", stroke_width="0.5",
                     vector_effect="non-scaling-stroke")  # fmt: skip
         self._draw_peak(row, self.peaks[rank])
 

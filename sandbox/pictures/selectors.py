@@ -14,6 +14,7 @@ from sandbox.pictures.picture import PLAIN
 from sandbox.pictures.run_picture import bundle
 from sandbox.pictures.view import View, step_numbers
 
+ALL = "all"  # not None: to a list that means that nothing is selected
 WIDGET = "application/vnd.jupyter.widget-view+json"
 
 if TYPE_CHECKING:
@@ -44,9 +45,9 @@ def make(run: Run, handle: Any) -> Any:
     from ipywidgets import Dropdown, HBox, Layout
 
     choices = {
-        "rank": [("all ranks", None), *((f"rank {r}", r) for r in range(run.world_size))],
-        "step": [("all steps", None), *((f"step {n}", n) for n in step_numbers(run.steps))],
-        "op": [("all operations", None), *((op.value, op) for op in _ops(run))],
+        "rank": [("all ranks", ALL), *((f"rank {r}", r) for r in range(run.world_size))],
+        "step": [("all steps", ALL), *((f"step {n}", n) for n in step_numbers(run.steps))],
+        "op": [("all operations", ALL), *((op.value, op) for op in _ops(run))],
     }
     lists = {
         name: Dropdown(options=options, layout=Layout(width="11em", min_width="8em"))
@@ -55,7 +56,8 @@ def make(run: Run, handle: Any) -> Any:
     }
 
     def redraw(_: Any) -> None:
-        view = View(**{name: chosen.value for name, chosen in lists.items()})
+        values = {name: chosen.value for name, chosen in lists.items()}
+        view = View(**{name: value for name, value in values.items() if value != ALL})
         handle.update(bundle(run, view), raw=True)
 
     for chosen in lists.values():

@@ -21,7 +21,7 @@ def make_sample(
     rank: int, time_s: float, phase: str, held: dict, site: str | None = None
 ) -> Sample:
     every = dict.fromkeys(Category, 0) | {Category(c): n for c, n in held.items()}
-    return Sample(rank, time_s, 0, Phase(phase), True, every, site)
+    return Sample(rank, time_s, 0, Phase(phase), True, every, site or None)
 
 
 SAMPLES = (

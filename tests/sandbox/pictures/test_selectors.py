@@ -42,7 +42,9 @@ def test_each_selector_redraws_what_it_chooses() -> None:
     ops.value = Op.BARRIER
     assert "Rank 1: 2 collectives in" in handle.shown[0]["image/svg+xml"]
     assert "Rank 1: 1 barrier in" in handle.shown[1]["image/svg+xml"]
-    ranks.value = ops.value = None
+    assert (ranks.index, ops.index) == (2, 2)
+    ranks.value = ops.value = selectors.ALL
+    assert (ranks.index, ops.index) == (0, 0)
     assert "Ranks 0, 1: 1 to 2 collectives each" in handle.shown[-1]["image/svg+xml"]
 
 
