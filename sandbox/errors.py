@@ -31,13 +31,6 @@ class SandboxError(Exception):
         self.site = site
         self.run = run
 
-    @property
-    def picture(self) -> Picture | None:
-        """Who waits for whom, where that is known; a notebook shows it under the message."""
-        from sandbox.pictures.waits import picture_of
-
-        return picture_of(self)
-
     def _render_traceback_(self) -> list[str]:
         """Show the message alone: IPython would print our frames above the learner's."""
         return [f"{type(self).__name__}: {self.message}"]
@@ -89,6 +82,13 @@ class ProvenError(SandboxError):
     ) -> None:
         super().__init__(message, rank=rank, site=site, run=run)
         self.waits = waits
+
+    @property
+    def picture(self) -> Picture | None:
+        """Who waits for whom, if that is known; a notebook shows it under the message."""
+        from sandbox.pictures.waits import picture_of
+
+        return picture_of(self)
 
 
 class DeadlockError(ProvenError):

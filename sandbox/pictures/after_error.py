@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from sandbox.errors import SandboxError
+from sandbox.errors import ProvenError
 from sandbox.pictures.selectors import is_live
 
 
@@ -14,7 +14,7 @@ def show(result: Any) -> None:
     By then the message stands there: text first. Nothing is drawn while nbgrader grades.
     """
     error = result.error_in_exec
-    picture = error.picture if isinstance(error, SandboxError) else None
+    picture = error.picture if isinstance(error, ProvenError) else None
     if picture is not None and is_live():
         from IPython.display import display
 

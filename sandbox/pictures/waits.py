@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any
 from xml.etree.ElementTree import Element
 
 from sandbox.failure import name_ranks
@@ -12,7 +12,8 @@ from sandbox.pictures import svg
 from sandbox.pictures.picture import Picture, wrap
 
 if TYPE_CHECKING:
-    from sandbox.errors import SandboxError
+    from sandbox.errors import ProvenError
+    from sandbox.wait_for import WaitFor
 
 BOX_PX, BOX_HEIGHT_PX = 92, 26
 ROW_PX = 48
@@ -23,24 +24,12 @@ MAX_BOXES = 8  # beyond, ranks that wait alike share one
 CULPRIT = "✗"
 
 
-class WaitFor(Protocol):
-    """What is read of an entry of an error's `waits`."""
-
-    @property
-    def rank(self) -> int: ...  # noqa: D102
-    @property
-    def waits_for(self) -> tuple[int, ...]: ...  # noqa: D102
-    @property
-    def text(self) -> str: ...  # noqa: D102
-
-
-def picture_of(error: SandboxError) -> Picture | None:
-    """Return the graph of an error that knows who waits for whom, None of any other."""
-    waits: Sequence[WaitFor] = getattr(error, "waits", ())
-    if not waits:
+def picture_of(error: ProvenError) -> Picture | None:
+    """Return the graph of an error, None of one that does not know who waits for whom."""
+    if not error.waits:
         return None
     world_size = error.run.world_size if error.run else 0
-    return draw_waits(error.message.partition("\n")[0], waits, error.rank, world_size)
+    return draw_waits(error.message.partition("\n")[0], error.waits, error.rank, world_size)
 
 
 def draw_waits(

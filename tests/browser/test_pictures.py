@@ -66,3 +66,14 @@ def test_a_sharding_is_drawn_once_and_ranks_stand_side_by_side(lab, open_noteboo
     expect(picture.last).to_contain_text("Ranks 0-2: float32 (2,) each, all different.")
     expect(picture).to_have_count(2)
     expect(picture.first).to_contain_text("2 parameters on ranks 0-2: each rank holds 30 elements.")
+
+
+def test_a_deadlock_is_drawn_under_its_message(lab, open_notebook) -> None:
+    cell = "%%ranks 3\nif rank != 2:\n    dist.barrier()"
+    write(lab.folder / "deadlock.ipynb", "%load_ext sandbox", cell)
+    page = open_notebook("deadlock.ipynb")
+    run_all(page)
+    picture = page.locator(PICTURE)
+    expect(picture).to_contain_text("✗ rank 2")
+    message = page.locator(".jp-OutputArea-output", has_text="DeadlockError")
+    assert message.bounding_box()["y"] < picture.bounding_box()["y"]

@@ -8,6 +8,7 @@ import pytest
 from drawing import make_event
 from IPython.core.interactiveshell import InteractiveShell
 
+from sandbox import WaitFor
 from sandbox.errors import DeadlockError
 from sandbox.event import Op
 from sandbox.ledger import Ledger
@@ -82,7 +83,7 @@ def test_a_failed_cell_shows_its_picture_only_where_somebody_looks(shell, monkey
     shown: list[Any] = []
     monkeypatch.setattr("IPython.display.display", shown.append)
     error = DeadlockError("rank 1 never came", rank=1)
-    error.waits = (type("Wait", (), {"rank": 0, "waits_for": (1,), "text": "waits"}),)
+    error.waits = (WaitFor(0, Op.BARRIER, (0, 1), (1,), None, "waits"),)
     result = shell.run_cell("1")
     result.error_in_exec = error
     after_error.show(result)

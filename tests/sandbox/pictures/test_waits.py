@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
-from types import SimpleNamespace
-
+import pytest
+import torch
+import torch.distributed as dist
 from drawing import elements, parse, texts, titles
 
-from sandbox.errors import DeadlockError, LaunchError
+import sandbox
+from sandbox import Op, WaitFor
+from sandbox.errors import CollectiveMismatchError, DeadlockError
 from sandbox.pictures.waits import draw_waits
 
 
 def make_wait(rank: int, *waits_for: int, text: str = "waiting in <all_reduce> & more"):
-    return SimpleNamespace(rank=rank, waits_for=waits_for, text=text)
+    return WaitFor(rank, Op.ALL_REDUCE, (0, 1), waits_for, None, text)
 
 
 def test_the_culprit_is_marked_and_each_wait_has_an_arrow_and_its_text() -> None:
@@ -46,8 +49,34 @@ def test_a_long_text_is_cut_and_whole_on_hover() -> None:
 
 
 def test_an_error_without_waits_has_no_picture() -> None:
-    assert LaunchError("no room").picture is None
     error = DeadlockError("rank 1 never came.\n  rank 0: waits", rank=1)
     assert error.picture is None
     error.waits = (make_wait(0, 1),)
     assert repr(error.picture) == "rank 1 never came."
+
+
+def leave_one_out() -> None:
+    if dist.get_rank() != 1:
+        dist.all_reduce(torch.ones(3))
+
+
+def test_a_real_deadlock_is_drawn() -> None:
+    with pytest.raises(DeadlockError) as caught:
+        sandbox.launch(leave_one_out, world_size=3)
+    root = parse(caught.value.picture)
+    assert "✗ rank 1" in texts(root)
+    arrows = [title for title in titles(root) if title.endswith(" waits for rank 1")]
+    assert arrows == ["rank 0 waits for rank 1", "rank 2 waits for rank 1"]
+
+
+def disagree() -> None:
+    op = dist.ReduceOp.MAX if dist.get_rank() == 2 else dist.ReduceOp.SUM
+    dist.all_reduce(torch.ones(3), op)
+
+
+def test_a_real_mismatch_is_drawn_with_each_members_call() -> None:
+    with pytest.raises(CollectiveMismatchError) as caught:
+        sandbox.launch(disagree, world_size=3)
+    shown = texts(parse(caught.value.picture))
+    assert "✗ rank 2" in shown
+    assert any("MAX" in text for text in shown)
