@@ -88,7 +88,7 @@ def bundle(pictures: Sequence[Picture], plain: str) -> dict[str, str]:
     alt = escape(" ".join(picture.sentence for picture in pictures), quote=True)
     encoded = base64.b64encode(drawn.encode()).decode()
     image = f'<img alt="{alt}" src="data:image/svg+xml;base64,{encoded}">'
-    place = '<div class="sandbox-picture" style="overflow-x:auto">'
+    place = '<div class="sandbox-picture" style="overflow-x:auto;padding-top:4px">'
     return {HTML: f"{place}{image}<script>{UNWRAP}</script></div>", SVG: drawn, PLAIN: plain}
 
 

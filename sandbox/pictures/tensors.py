@@ -14,6 +14,7 @@ from sandbox.pictures.picture import Drawn, Picture
 CELL_PX = 22
 BETWEEN_PX = 10
 DIGIT_PX = 7.5
+ROOM_PX = int((svg.RIGHT - svg.LEFT) * svg.NARROWEST_PX)
 
 
 @dataclass(frozen=True, repr=False)
@@ -40,6 +41,7 @@ class TensorPicture(Drawn):
 
     def picture(self) -> Picture:
         """Return the drawing: a row per rank."""
+        width = max(_cell_px(value) for value in self.values.values())
         heights = {rank: _height_px(value) for rank, value in self.values.items()}
 
         def draw(parent: Element, pattern: str) -> None:
@@ -47,7 +49,7 @@ class TensorPicture(Drawn):
             for rank, value in self.values.items():
                 row = svg.add(parent, "g", transform=f"translate(0 {top})")
                 svg.text(row, f"rank {rank}", 0, 16)
-                _draw_value(svg.in_pixels(row, svg.LEFT, 0), rank, value)
+                _draw_value(svg.in_pixels(row, svg.LEFT, 0), rank, value, width)
                 top += heights[rank]
 
         return Picture(self.sentence, sum(heights.values()), draw)
@@ -57,12 +59,19 @@ def _height_px(value: TensorValue) -> int:
     return CELL_PX * len(value.cells or [()]) + BETWEEN_PX
 
 
-def _draw_value(place: Element, rank: int, value: TensorValue) -> None:
+def _cell_px(value: TensorValue) -> int:
+    """Return how wide its numbers are."""
+    lengths = [len(cell) for row in value.cells or () for cell in row]
+    return int(max(lengths, default=0) * DIGIT_PX) + 12
+
+
+def _draw_value(place: Element, rank: int, value: TensorValue, width: int) -> None:
     if value.cells is None:
         width = int(len(value.summary) * svg.CHARACTER_PX) + 16
         _draw_cell(place, 0, 0, width, value.summary, f"rank {rank}")
         return
-    width = int(max(len(cell) for row in value.cells for cell in row) * DIGIT_PX) + 12
+    if len(value.cells[0]) * width > ROOM_PX:  # another rank's numbers are wider, and fewer
+        width = _cell_px(value)
     for number, row in enumerate(value.cells):
         first = 0 if value.rows is None else value.rows[0]
         for column, cell in enumerate(row):
