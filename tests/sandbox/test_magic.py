@@ -190,3 +190,11 @@ def test_an_object_that_cannot_travel_is_named(shell) -> None:
     run(shell, "import threading\nlock = threading.Lock()\ndef use_lock():\n    return lock")
     with pytest.raises(LaunchError, match=r"^lock \(a _thread.lock\), which use_lock refers to"):
         run(shell, "%%ranks 2\nuse_lock()")
+
+
+def test_a_value_that_cannot_be_shown_is_told_from_the_learners_own_line(shell) -> None:
+    cell = "class Broken:\n    def __repr__(self):\n        raise ValueError('no text')\nBroken()"
+    result = shell.run_cell(f"%%ranks 2\n{cell}")
+    with pytest.raises(Exception, match="ranks 0, 1 raised ValueError: no text"):
+        result.raise_error()
+    assert "cell_value.py" not in str(result.error_in_exec)
