@@ -39,7 +39,7 @@ class Row:
 
 @dataclass(frozen=True)
 class Comparison:
-    """The rows of one rank; prints as a table."""
+    """The rows of one rank; prints as a table, and draws itself in a notebook."""
 
     rank: int
     rows: tuple[Row, ...]
@@ -56,6 +56,12 @@ class Comparison:
             numbers = (text.rjust(w) for text, w in zip(line[1:], widths[1:], strict=True))
             lines.append("  ".join([line[0].ljust(widths[0]), *numbers, reasons]).rstrip())
         return "\n".join(lines)
+
+    def _repr_mimebundle_(self, include: object = None, exclude: object = None) -> dict[str, str]:
+        from sandbox.pictures.comparison import draw_comparison
+        from sandbox.pictures.picture import bundle
+
+        return bundle([draw_comparison(self)], repr(self))
 
 
 def compare(memory: Memory, prediction: ModelStates, rank: int) -> Comparison:
