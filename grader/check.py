@@ -12,6 +12,7 @@ import sandbox
 from grader import explain, record, verdict
 from grader.mistakes import Mistake
 from grader.verdict import CheckFailed, Failure, NotSolved
+from grader.whose_line import function_at
 from sandbox.errors import SandboxError
 from sandbox.progress import waiting
 from sandbox.run import Run
@@ -89,9 +90,20 @@ class Check:
 
     def _fail(self, failure: Failure) -> NoReturn:
         self._bar.close()
-        in_case = replace(failure, case=self._case)
+        where = self._add_function(failure.where, failure.site)
+        in_case = replace(failure, case=self._case, where=where)
         verdict.show(verdict.failed(self.name, in_case))
         raise CheckFailed(self.name, in_case) from None
+
+    def _add_function(self, where: str, site: str) -> str:
+        """Say in which function the line is, if it is that of an earlier step."""
+        name = function_at(site, self._answers) if site else ""
+        own = {getattr(answer, "__name__", "") for answer in self._answers}
+        if not name or name in own:
+            return where
+        line, *text = where.splitlines()
+        step = f" (step {explain.STEPS[name]})" if name in explain.STEPS else ""
+        return "\n".join([f"{line}, in {name}{step}", *text])
 
 
 def budget_s() -> float:

@@ -19,6 +19,7 @@ from sandbox.errors import (
 # How torch 2.13 fails when these mistakes are made: a part of its message, or of its traceback.
 KNOWN_TEXTS = {
     "got mixed torch.Tensor and DTensor": Mistake.FORWARD_BYPASS,
+    "make_trainer called fit()": Mistake.FIT_IN_MAKE_TRAINER,
     "already managed by another FSDP group": Mistake.TIED_WEIGHTS_SPLIT,
     # A parameter that is sharded already is taken for a tensor-parallel one.
     ", in _init_sharding_spec_tp": Mistake.ROOT_WRAPPED_FIRST,
@@ -39,6 +40,21 @@ rows_of_rank shard_model build sample_ids batches train_step save_checkpoint loa
 train_loop_per_worker CONFIG make_trainer padded_numel predict_sent_bytes shard_hybrid
 """
 NOTEBOOK_NAMES = frozenset(_NAMES.split())
+# The functions to be solved, by the number of their step.
+STEPS = {
+    "rows_of_rank": 1,
+    "shard_model": 2,
+    "build": 3,
+    "sample_ids": 4,
+    "train_step": 5,
+    "save_checkpoint": 6,
+    "load_checkpoint": 6,
+    "train_loop_per_worker": 7,
+    "make_trainer": 8,
+    "padded_numel": 9,
+    "predict_sent_bytes": 10,
+}
+IN_THE_CHECK = re.compile(r" at \S*grader/\S+\.py, line \d+")
 MAX_LINES = 12
 MAX_LINE_CHARS = 60
 
@@ -71,7 +87,13 @@ def failure_of(error: SandboxError) -> Failure:
             came = came.partition("\nHint:")[0]
             if not _is_at_learners_line(error):
                 mistake = Mistake.NOT_REACHED
-    return Failure(mistake=mistake, came=_shorten(came), where=where_of(error), next_step=next_step)
+    return Failure(
+        mistake=mistake,
+        came=_shorten(IN_THE_CHECK.sub(" in the check", came)),
+        where=where_of(error),
+        site=site_of(error),
+        next_step=next_step,
+    )
 
 
 def _missing_name(error: RankError) -> str:
@@ -80,7 +102,24 @@ def _missing_name(error: RankError) -> str:
 
 
 def _is_at_learners_line(error: SandboxError) -> bool:
-    return error.site is not None and source.is_learners(error.site.rpartition(":")[0])
+    return _is_learners(error.site)
+
+
+def _is_learners(site: str | None) -> bool:
+    return site is not None and source.is_learners(site.rpartition(":")[0])
+
+
+def site_of(error: SandboxError) -> str:
+    """Return the learner's line at which it failed, or "" where none is known.
+
+    Where ranks wait for each other, a rank at the learner's line is told before one in the check.
+    """
+    if _is_learners(error.site):
+        return error.site or ""
+    if not isinstance(error, DeadlockError | CollectiveMismatchError) or error.run is None:
+        return ""
+    last = {event.rank: event.call_site for event in error.run.ledger}
+    return next((site for _, site in sorted(last.items()) if site and _is_learners(site)), "")
 
 
 def where_of(error: SandboxError) -> str:
@@ -90,19 +129,23 @@ def where_of(error: SandboxError) -> str:
     """
     is_of_one_rank = not isinstance(error, DeadlockError | CollectiveMismatchError)
     parts = [f"rank {error.rank}"] if is_of_one_rank and error.rank is not None else []
-    if error.site:
+    if site := site_of(error):
+        parts.append(describe_line(site))
+    elif is_of_one_rank and error.site:
         parts.append(source.describe(error.site))
-    return "\n".join([", ".join(parts), _learners_line(error.site or "")]).strip()
+    return ", ".join(parts)
 
 
-def _learners_line(site: str) -> str:
-    """Return the text at "file:line", shortened; none where it is not the learner's, or not found.
+def describe_line(site: str) -> str:
+    """Return "cell In[3], line 5", and below it the text of that line, shortened, if it is found.
 
     IPython puts the lines of its cells into the linecache.
     """
+    return f"{source.describe(site)}\n{_text_at(site)}".strip()
+
+
+def _text_at(site: str) -> str:
     filename, _, number = site.rpartition(":")
-    if not filename or not source.is_learners(filename):
-        return ""
     text = linecache.getline(filename, int(number)).strip()
     return text if len(text) <= MAX_LINE_CHARS else f"{text[:MAX_LINE_CHARS]}…"
 

@@ -12,6 +12,7 @@ COLOURS = {"✓ passed": 32, "✗ failed": 31, "○ not solved yet": 36}  # ANSI
 class Failure:
     """A wrong answer: the mistake, what was expected, what came, and where (rank, name, line).
 
+    `site` is the learner's "file:line", if one is known: the check says whose function it is in.
     `case` says on which ranks, with which model; the check adds it. `next_step` replaces the
     mistake's own where more is known.
     """
@@ -20,6 +21,7 @@ class Failure:
     expected: str = ""
     came: str = ""
     where: str = ""
+    site: str = ""
     case: str = ""
     next_step: str = ""
 

@@ -10,7 +10,7 @@ import torch.distributed as dist
 from torch import Tensor, nn
 
 import sandbox
-from grader import explain, phases, storage
+from grader import explain, storage
 from grader.check import Check
 from grader.fsdp01.cases import (
     FROZEN,
@@ -78,7 +78,7 @@ def observe_save(save: Save, directory: str, case: Case, next_epoch: int) -> Non
     model, optimizer = new_sharded(case)
     for step in range(NUM_SAVED_STEPS):
         _take_step(model, optimizer, case, step)
-    phases.mark()
+    sandbox.mark("save")
     save(directory, model, optimizer, next_epoch)
 
 
@@ -184,7 +184,7 @@ def _save(check: Check, save: Save, directory: str, case: Case, next_epoch: int)
         check.launch(*saved, world_size=case.world_size, case=f"saving on {case.text}")
     except (DeadlockError, CollectiveMismatchError) as error:
         ledger = error.run.ledger if error.run else Ledger()
-        since_mark = [phases.phases_of(ledger, rank)[1:] for rank in range(case.world_size)]
+        since_mark = [ledger.phases(rank)[1:] for rank in range(case.world_size)]
         idle = [rank for rank, events in enumerate(since_mark) if not any(events)]
         if 0 < len(idle) < case.world_size:
             failure = explain.failure_of(error)

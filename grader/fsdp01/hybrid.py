@@ -8,7 +8,6 @@ import torch.distributed as dist
 from torch import nn
 
 import sandbox
-from grader import phases
 from grader.check import Check
 from grader.fsdp01.cases import SHALLOW, TIED, Case
 from grader.fsdp01.judge_step import judge_gradients
@@ -77,9 +76,9 @@ def observe(shard_hybrid: ShardHybrid, hybrid: HybridCase) -> Observation:
         return Observation(type(model).__name__)
     weights = shards_of(model.named_parameters())
     tokens = case.tokens(0, dist.get_rank()).to(sandbox.device())
-    phases.mark()
+    sandbox.mark("step")
     toys.next_token_loss(model(tokens), tokens).backward()
-    phases.mark()
+    sandbox.mark("end")
     gradients = shards_of((name, weight.grad) for name, weight in model.named_parameters())
     return Observation("Module", weights, gradients)
 
@@ -128,7 +127,7 @@ def _judge_groups(ledger: Ledger, rank: int, hybrid: HybridCase) -> Failure | No
     column = tuple(ranks[rank % hybrid.num_shards] for ranks in hybrid.mesh)
     group_of = {"all_gather": row, "reduce_scatter": row, "all_reduce": column}
     expected = {(op, group) for op, group in group_of.items() if len(group) > 1}
-    events = phases.phases_of(ledger, rank)[-2]
+    events = ledger.phases(rank)[-2]
     came = {(event.op.value, event.group) for event in events if len(event.group) > 1}
     if came == expected:
         return None

@@ -1,46 +1,59 @@
-"""Judge a training loop by what it did: its samples, steps, reports and checkpoints."""
+"""Judge a training loop by what it did: its samples, its steps, and the numbers it reported."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
+from typing import Any
 
-import torch
 from torch import Tensor
 
-from grader.fsdp01.judge_step import judge_arrived, judge_loss, judge_norm, judge_weights
-from grader.fsdp01.loop_watch import LoopStep
+from grader.fsdp01.judge_epochs import judge_epochs
+from grader.fsdp01.judge_step import (
+    judge_any_clipping,
+    judge_arrived,
+    judge_initial,
+    judge_loss,
+    judge_norm,
+    judge_weights,
+)
+from grader.fsdp01.loop_run import Epoch, LoopRun, num_steps_of
 from grader.fsdp01.samples import judge_epoch
-from grader.fsdp01.truth import StepTruth
+from grader.fsdp01.truth import Clipping, StepTruth, train, weights_of
 from grader.mistakes import Mistake
-from grader.storage import Report
+from grader.parity import find_difference
 from grader.verdict import Failure
+from sandbox import toys
 from sandbox.failure import name_ranks
 
-NUM_STEPS = 2  # of an epoch: 24 samples in batches of 12
-METRICS = ("loss", "grad_norm", "epoch")
 
+def judge_run(runs: Sequence[LoopRun], config: Mapping[str, Any]) -> Failure | None:
+    """Judge the last of `runs`, in which the ranks trained on from where the ones before ended.
 
-@dataclass(frozen=True)
-class Epoch:
-    """One run of the loop: the steps and reports of each rank, and the checkpoints now stored."""
+    `config` is what the loop was given; the truth is one process on the same batches.
+    """
+    run, num_steps = runs[-1], num_steps_of(config)
+    if failure := judge_epochs(run):
+        return failure
+    epochs = [epoch for entry in runs for epoch in entry.epochs(num_steps)]
+    options = {"seq_len": config["seq_len"], "vocab_size": config["model"]["vocab_size"]}
+    samples = toys.token_samples(range(config["num_samples"]), **options)
+    for number in run.numbers:
+        if failure := judge_data(epochs[: number + 1], samples, num_steps):
+            return replace(
+                failure, where=", ".join(filter(None, [failure.where, f"epoch {number}"]))
+            )
+    if run.first == 0:
+        initial = weights_of(toys.Transformer(**config["model"]))
+        if failure := judge_initial([steps[0].weights_before for steps in run.steps], initial):
+            return failure
+    batches = [tokens for epoch in epochs for tokens in epoch.batches()]
 
-    steps: list[list[LoopStep]]
-    reports: list[list[Report]]
-    num_checkpoints: int
+    def judge(clipping: Clipping) -> Failure | None:
+        model = toys.Transformer(**config["model"])
+        truths = train(model, config["lr"], batches, config["max_norm"], clipping)
+        failures = (judge_training(epochs[i], truths, config["max_norm"]) for i in run.numbers)
+        return next(filter(None, failures), None)
 
-    def batches(self) -> list[Tensor]:
-        """Return the global batch of each step: all ranks' samples, rank 0's first."""
-        ranks = [[step.tokens for step in steps] for steps in self.steps]
-        return [torch.cat(parts) for parts in zip(*ranks, strict=True)]
-
-
-def unequal_reports(counts: Sequence[int], where: str) -> Failure:
-    """Return the failure of ranks that did not report equally often."""
-    return Failure(
-        mistake=Mistake.RANK0_ONLY_REPORT,
-        expected="as many reports on every rank: one per epoch",
-        came=", ".join(f"rank {rank}: {count}" for rank, count in enumerate(counts)),
-        where=where,
-    )
+    return judge_any_clipping(judge)
 
 
 def lost_checkpoint(ranks: Sequence[int], failure: Failure) -> Failure:
@@ -53,64 +66,31 @@ def lost_checkpoint(ranks: Sequence[int], failure: Failure) -> Failure:
     )
 
 
-def judge_report_count(counts: Sequence[int], num_epochs: int) -> Failure | None:
-    """Judge that no rank reported more often than once for each of `num_epochs` epochs."""
-    for rank, count in enumerate(counts):
-        if count > num_epochs:
-            return Failure(
-                mistake=Mistake.TOO_MANY_REPORTS,
-                expected=f"one report per epoch, {num_epochs} in all",
-                came=f"{count}",
-                where=f"rank {rank}",
-            )
-    return None
-
-
-def judge_reports(epoch: Epoch, number: int) -> Failure | None:
-    """Judge what the ranks reported after epoch `number`, and that its checkpoint is stored."""
-    counts = [len(reports) for reports in epoch.reports]
-    if len(set(counts)) > 1:
-        return unequal_reports(counts, "")
-    for rank, reports in enumerate(epoch.reports):
-        came = reports[-1] if reports else {}
-        missing = [name for name in METRICS if type(came.get(name)) not in (int, float)]
-        if missing or came["epoch"] != number:
-            return Failure(
-                mistake=Mistake.METRIC_MISSING,
-                expected=f"numbers 'loss' and 'grad_norm', and 'epoch': {number}",
-                came=f"{came}" if reports else "no report",
-                where=f"rank {rank}",
-            )
-    if epoch.num_checkpoints <= number:
-        expected = f"{number + 1} after {number + 1} epochs"
-        return Failure(
-            mistake=Mistake.NO_CHECKPOINT, expected=expected, came=f"{epoch.num_checkpoints}"
-        )
-    return None
-
-
 # -- data -----------------------------------------------------------------------------------------
 
 
-def judge_data(epochs: Sequence[Epoch], samples: Tensor) -> Failure | None:
+def judge_data(epochs: Sequence[Epoch], samples: Tensor, num_steps: int) -> Failure | None:
     """Judge the samples of the last of `epochs`: all of them once, in batches, reshuffled."""
     id_of = {tuple(tokens): sample_id for sample_id, tokens in enumerate(samples.tolist())}
     seen = [_ids_by_step(epoch, id_of) for epoch in epochs]
     ranks = seen[-1]
-    failure = _judge_batches(ranks, len(samples), is_resumed=len(epochs) > 1)
+    failure = _judge_batches(ranks, len(samples), num_steps)
     if failure is not None:
         return failure
     slices = [[sample_id for step in steps for sample_id in step] for steps in ranks]
     if any(sample_id < 0 for entry in slices for sample_id in entry):
         return Failure(mistake=Mistake.UNKNOWN_SAMPLES)
-    failure = judge_epoch(slices, len(samples))
-    if failure is None and len(epochs) > 1 and _global_batches(seen[0]) == _global_batches(seen[1]):
+    if failure := judge_epoch(slices, len(samples)):
+        return failure
+    earlier = [_global_batches(entry) for entry in seen[:-1]]
+    if _global_batches(ranks) in earlier:
+        number = earlier.index(_global_batches(ranks))
         return Failure(
-            mistake=Mistake.NO_SET_EPOCH,
-            expected="other batches in epoch 1 than in epoch 0",
+            mistake=Mistake.LOOP_REPEATS_EPOCH,
+            expected=f"other batches than in epoch {number}",
             came="the same batches",
         )
-    return failure
+    return None
 
 
 def _ids_by_step(epoch: Epoch, id_of: Mapping[tuple[int, ...], int]) -> list[list[list[int]]]:
@@ -122,25 +102,19 @@ def _ids_by_step(epoch: Epoch, id_of: Mapping[tuple[int, ...], int]) -> list[lis
 
 
 def _judge_batches(
-    ranks: Sequence[Sequence[Sequence[int]]], num_samples: int, is_resumed: bool
+    ranks: Sequence[Sequence[Sequence[int]]], num_samples: int, num_steps: int
 ) -> Failure | None:
     """Judge how many steps there are, and of how many samples."""
-    num_steps = [len(steps) for steps in ranks]
-    if is_resumed and num_steps == [2 * NUM_STEPS] * len(ranks):
-        return Failure(
-            mistake=Mistake.RESUME_FROM_EPOCH_0,
-            expected="epoch 1 alone after a resume",
-            came="epoch 0 again, then epoch 1",
-        )
-    if len(set(num_steps)) > 1:
-        return Failure(mistake=Mistake.UNEVEN_BATCHES, expected="equal steps", came=f"{num_steps}")
-    share = num_samples // NUM_STEPS // len(ranks)
+    came = [len(steps) for steps in ranks]
+    if len(set(came)) > 1:
+        return Failure(mistake=Mistake.UNEVEN_BATCHES, expected="equal steps", came=f"{came}")
+    share = num_samples // num_steps // len(ranks)
     sizes = [[len(step) for step in steps] for steps in ranks]
     for rank, entry in enumerate(sizes):
-        if entry != [share] * NUM_STEPS:
+        if entry != [share] * num_steps:
             return Failure(
                 mistake=Mistake.WRONG_BATCH_SIZE,
-                expected=f"{NUM_STEPS} steps of {share} samples on this rank",
+                expected=f"{num_steps} steps of {share} samples on this rank",
                 came=f"samples per step: {entry}",
                 where=f"rank {rank}",
             )
@@ -157,17 +131,32 @@ def _global_batches(ranks: Sequence[Sequence[Sequence[int]]]) -> list[set[int]]:
 
 
 def judge_training(epoch: Epoch, truths: Sequence[StepTruth], max_norm: float) -> Failure | None:
-    """Judge the steps of the last epoch of `truths`, and the numbers reported after it."""
-    first = len(truths) - NUM_STEPS
-    for step in range(NUM_STEPS):
-        is_resuming = first > 0 and step == 0
-        failure = _judge_step(epoch, truths[first : first + step + 1], max_norm, is_resuming)
-        if failure is not None:
+    """Judge the steps of one epoch, and the numbers reported after it.
+
+    `truths` holds every step since the first epoch's.
+    """
+    num_steps = len(epoch.steps[0])
+    first = epoch.number * num_steps
+    is_going_on = first > 0 and not epoch.is_resumed
+    if is_going_on and (failure := _judge_kept(epoch, truths[first - 1])):
+        return failure
+    for step in range(num_steps):
+        is_resuming = epoch.is_resumed and step == 0
+        so_far = truths[first : first + step + 1]
+        if failure := _judge_step(epoch, so_far, max_norm, is_resuming):
             return failure
-    last = [reports[-1] for reports in epoch.reports]
-    return judge_loss([report["loss"] for report in last], truths[-1]) or judge_norm(
-        [report["grad_norm"] for report in last], truths[-1]
+    truth = truths[first + num_steps - 1]
+    return judge_loss([report["loss"] for report in epoch.reports], truth) or judge_norm(
+        [report["grad_norm"] for report in epoch.reports], truth
     )
+
+
+def _judge_kept(epoch: Epoch, before: StepTruth) -> Failure | None:
+    """Judge that an epoch begins with the weights that the one before it ended with."""
+    weights = [steps[0].weights_before for steps in epoch.steps]
+    difference = find_difference(weights, before.weights)
+    what = f"at the start of epoch {epoch.number}, weight"
+    return difference.as_failure(Mistake.MODEL_NOT_KEPT, what) if difference else None
 
 
 def _judge_step(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING
@@ -9,7 +10,6 @@ from typing import TYPE_CHECKING
 import torch
 from torch import Tensor
 
-from grader import phases
 from grader.fsdp01.cases import Case
 from grader.fsdp01.judge_step import judge_gradients
 from grader.fsdp01.truth import StepTruth
@@ -185,7 +185,7 @@ def _judge_collectives(seen: Sequence[Observation], ledger: Ledger, case: Case) 
     for rank, observation in enumerate(seen):
         shapes = {name: shard.shape for name, shard in observation.weights.items()}
         expected = expected_collectives(observation.units, shapes, case.frozen, len(seen))
-        came = [phases.counts(events) for events in phases.phases_of(ledger, rank)[-3:-1]]
+        came = [_counts(phase) for phase in ledger.phases(rank)[-3:-1]]
         for name, wanted, issued in zip(("forward", "backward"), expected, came, strict=True):
             if wanted != issued:
                 return Failure(
@@ -195,6 +195,10 @@ def _judge_collectives(seen: Sequence[Observation], ledger: Ledger, case: Case) 
                     where=f"rank {rank}",
                 )
     return None
+
+
+def _counts(phase: Ledger) -> Collectives:
+    return Counter((event.op.value, event.numel) for event in phase)
 
 
 def _list(collectives: Collectives) -> str:

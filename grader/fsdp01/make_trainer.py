@@ -1,39 +1,58 @@
-"""Step 8: a TorchTrainer with the right settings, whose own loop trains on warm ranks."""
+"""Step 8: a TorchTrainer with the right settings, whose own loop and config train."""
 
 import os
 import tempfile
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
+
+import torch
 
 from grader import explain, storage
 from grader.check import Check
 from grader.fsdp01 import judge_loop
+from grader.fsdp01.loop_run import LoopRun
+from grader.fsdp01.loop_watch import LoopStep, LoopWatch
+from grader.fsdp01.train_loop import failure_of_hang
 from grader.mistakes import Mistake
 from grader.verdict import Failure
-from sandbox.errors import CollectiveMismatchError, DeadlockError
+from sandbox import toys
+from sandbox.errors import CollectiveMismatchError, DeadlockError, RankError
 
 MakeTrainer = Callable[[int, str], Any]  # a TorchTrainer: Ray is not imported in the kernel
 NUM_WORKERS = (4, 2, 3)
 WORLD_SIZE = 4
+# The notebook's own, which a trainer is to train with: a test holds the two alike.
+CONFIG: dict[str, Any] = {
+    "model": {"vocab_size": 61, "num_blocks": 3},
+    "lr": 1e-2,
+    "max_norm": 1.0,
+    "num_samples": 48,
+    "seq_len": 12,
+    "global_batch_size": 12,
+    "num_epochs": 2,
+    "seed": 0,
+}
 
 
 @dataclass(frozen=True)
 class Settings:
-    """What a trainer was made with."""
+    """What a trainer was made with; `config` is a text if it is no CONFIG."""
 
     kind: str
     num_workers: object = None
     use_gpu: object = None
     backend: object = None
     storage_path: object = None
+    config: object = None
 
 
 def check_make_trainer(make_trainer: MakeTrainer) -> None:
     """Judge `make_trainer(num_workers, storage_path) -> TorchTrainer`, and run its loop."""
     proof = (
-        f"the settings are right, and the trainer's own loop and config train on {WORLD_SIZE} ranks"
+        "the settings are right, and the trainer's own loop and config train on "
+        f"{WORLD_SIZE} ranks\n  as one process does with CONFIG, to 1e-12"
     )
     with (
         Check("make_trainer", proof, make_trainer) as check,
@@ -42,13 +61,23 @@ def check_make_trainer(make_trainer: MakeTrainer) -> None:
         run = check.launch(
             observe_settings, make_trainer, path, world_size=1, init_process_group=False
         )
-        check.judge(judge_settings(run.results[0], path))
-        check.judge(_run_and_judge(check, make_trainer, path))
+        settings = run.results[0]
+        check.judge(judge_settings(settings, path))
+        check.judge(_run_and_judge(check, make_trainer, path, settings[0].config is None))
 
 
 def observe_settings(make_trainer: MakeTrainer, path: str) -> list[Settings]:
     """Make a trainer for each number of workers; return its settings."""
+    from ray.train.torch import TorchTrainer
+
+    def refuse_fit(_: object) -> None:
+        raise RuntimeError(FIT_CALLED)
+
+    TorchTrainer.fit = refuse_fit
     return [_settings_of(make_trainer(num_workers, path)) for num_workers in NUM_WORKERS]
+
+
+FIT_CALLED = "make_trainer called fit()."
 
 
 def _settings_of(trainer: object) -> Settings:
@@ -64,17 +93,31 @@ def _settings_of(trainer: object) -> Settings:
         num_workers=scaling.num_workers,
         use_gpu=bool(scaling.use_gpu),
         backend=backend.backend if isinstance(backend, TorchConfig) else type(backend).__name__,
-        storage_path=os.path.normpath(str(made.run_config.storage_path)),
+        storage_path=_plain_path(made.run_config.storage_path),
+        config=made.train_loop_config and describe_config(made.train_loop_config),
     )
 
 
+def _plain_path(path: object) -> str:
+    return os.path.normpath(str(path).removeprefix("file://"))
+
+
+def describe_config(config: Mapping[str, Any]) -> str:
+    """Return "CONFIG", or in what the config differs from it."""
+    other = [key for key in CONFIG if key not in config or config[key] != CONFIG[key]]
+    if not other:
+        return "CONFIG"
+    told = [f"{key!r}: {config[key]!r}" if key in config else f"no {key!r}" for key in other]
+    return ", ".join(told)
+
+
 def judge_settings(seen: Sequence[Settings], path: str) -> Failure | None:
-    """Judge the settings of each trainer."""
+    """Judge the settings of each trainer; a loop may have been given its config before."""
     for num_workers, settings in zip(NUM_WORKERS, seen, strict=True):
-        expected = Settings("TorchTrainer", num_workers, False, "gloo", os.path.normpath(path))
+        expected = Settings("TorchTrainer", num_workers, False, "gloo", _plain_path(path), "CONFIG")
         for name, mistake in MISTAKE_OF_SETTING.items():
             wanted, came = getattr(expected, name), getattr(settings, name)
-            if wanted != came:
+            if wanted != came and not (name == "config" and came is None):
                 return Failure(
                     mistake=mistake,
                     expected=f"{name} {wanted!r}",
@@ -90,23 +133,27 @@ MISTAKE_OF_SETTING = {
     "use_gpu": Mistake.WRONG_BACKEND,
     "backend": Mistake.WRONG_BACKEND,
     "storage_path": Mistake.STORAGE_PATH_UNUSED,
+    "config": Mistake.WRONG_LOOP_CONFIG,
 }
 
 
-def observe_run(make_trainer: MakeTrainer, path: str) -> tuple[int, object]:
-    """Run the trainer's own loop; return this rank's optimizer steps, and its num_epochs."""
-    from grader.fsdp01.loop_watch import LoopWatch
+def observe_run(make_trainer: MakeTrainer, path: str) -> list[LoopStep]:
+    """Run the trainer's own loop; return this rank's optimizer steps.
+
+    CONFIG names no dtype: here the toy's own is float64, in which the run is judged.
+    """
     from grader.ray_local import fit_on_ranks
 
+    toys.Transformer.__init__.__kwdefaults__["dtype"] = torch.float64
     trainer = make_trainer(WORLD_SIZE, path)
     watch = LoopWatch()
-    config = trainer.train_loop_config
-    num_epochs = config.get("num_epochs") if isinstance(config, dict) else None
-    fit_on_ranks(trainer.train_loop_per_worker, config, path)
-    return len(watch.steps), num_epochs
+    fit_on_ranks(trainer.train_loop_per_worker, trainer.train_loop_config, path)
+    return watch.steps
 
 
-def _run_and_judge(check: Check, make_trainer: MakeTrainer, path: str) -> Failure | None:
+def _run_and_judge(
+    check: Check, make_trainer: MakeTrainer, path: str, is_without_config: bool
+) -> Failure | None:
     try:
         run = check.launch(
             observe_run,
@@ -117,36 +164,15 @@ def _run_and_judge(check: Check, make_trainer: MakeTrainer, path: str) -> Failur
             init_process_group=False,
         )
     except (DeadlockError, CollectiveMismatchError) as error:
-        counts = [len(reports) for reports in storage.read_reports(Path(path), WORLD_SIZE)]
-        if len(set(counts)) > 1:
-            return judge_loop.unequal_reports(counts, explain.where_of(error))
+        check.judge(failure_of_hang(error, make_trainer, path, WORLD_SIZE))
+        raise
+    except RankError as error:
+        if is_without_config and explain.stub_of(error) is None:
+            failure = explain.failure_of(error)
+            return replace(failure, mistake=Mistake.NO_LOOP_CONFIG)
         raise
     reports = storage.read_reports(Path(path), WORLD_SIZE)
-    return judge_run(run.results, reports, len(storage.checkpoints(Path(path))))
-
-
-def judge_run(
-    seen: Sequence[tuple[int, object]],
-    reports: Sequence[Sequence[storage.Report]],
-    num_checkpoints: int,
-) -> Failure | None:
-    """Judge that every rank trained and reported, and that a checkpoint came of it.
-
-    `seen` is what `observe_run` returned on each rank.
-    """
-    num_steps = [steps for steps, _ in seen]
-    num_epochs = seen[0][1]
-    if min(num_steps) == 0:
-        return Failure(
-            mistake=Mistake.NO_STEP,
-            expected="optimizer steps on every rank",
-            came=f"{num_steps}",
-        )
-    counts = [len(entry) for entry in reports]
-    if len(set(counts)) > 1 or min(counts) == 0:
-        return judge_loop.unequal_reports(counts, "")
-    if num_checkpoints == 0:
-        return Failure(mistake=Mistake.NO_CHECKPOINT, expected="at least 1", came="0")
-    if isinstance(num_epochs, int):  # else the loop gets it from elsewhere
-        return judge_loop.judge_report_count(counts, num_epochs)
-    return None
+    num_checkpoints = len(storage.checkpoints(Path(path)))
+    loop_run = LoopRun(0, CONFIG["num_epochs"], run.results, reports, num_checkpoints)
+    config = {**CONFIG, "model": {**CONFIG["model"], "dtype": torch.float64}}
+    return judge_loop.judge_run([loop_run], config)

@@ -9,7 +9,7 @@ from torch import nn
 from torch.distributed.device_mesh import DeviceMesh
 
 import sandbox
-from grader import explain, phases, verdict
+from grader import explain, verdict
 from grader.fsdp01.cases import new_mesh
 from sandbox import toys
 from sandbox.errors import RankError
@@ -24,15 +24,14 @@ def run_steps(strategies: Sequence[Prepare], model_options: dict[str, Any]) -> N
     tokens = toys.token_samples([dist.get_rank()], vocab_size=vocab_size).to(sandbox.device())
     for prepare in strategies:
         model = prepare(toys.Transformer(**model_options), new_mesh())
-        phases.mark()
+        sandbox.mark("step")
         toys.next_token_loss(model(tokens), tokens).backward()
-        phases.mark()
+        sandbox.mark("end")
 
 
 def events_of_steps(ledger: Ledger, num_strategies: int, rank: int = 0) -> list[Ledger]:
     """Return what one rank issued between the marks of each strategy's step."""
-    every_other = phases.phases_of(ledger, rank)[-2 * num_strategies :: 2]
-    return [Ledger(events) for events in every_other]
+    return ledger.phases(rank)[-2 * num_strategies :: 2]
 
 
 def measure(strategies: Mapping[str, Prepare], world_size: int = 4) -> None:

@@ -1,10 +1,10 @@
 """Step 2: every block is a unit, every rank holds its rows, and the units' collectives run."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 
 import torch.distributed as dist
-from torch import nn
+from torch import Tensor, nn
 from torch.distributed.device_mesh import DeviceMesh
 
 import sandbox
@@ -14,9 +14,10 @@ from grader.fsdp01.cases import CASES, Case, new_mesh
 from grader.fsdp01.truth import train, weights_of
 from grader.fsdp01.units import Unit, owners_of, units_of
 from grader.held import live_storages, new_bytes
-from grader.phases import mark
 from grader.shards import Shard, shards_of
 from sandbox import toys
+from sandbox.errors import CollectiveMismatchError, DeadlockError
+from sandbox.run import Run
 
 ShardModel = Callable[[nn.Module, DeviceMesh], nn.Module]
 
@@ -43,17 +44,28 @@ def check_shard_model(shard_model: ShardModel) -> None:
     )
     with Check("shard_model", proof, shard_model) as check:
         for case in CASES:
-            run = check.launch(
-                observe, shard_model, case, world_size=case.world_size, case=case.text
-            )
             model = case.new_model()
             weights = weights_of(model)
+            run = _launch(check, shard_model, case, weights)
             [truth] = train(model, 0.0, [case.global_tokens(0)])
             check.judge(judge_sharding.judge_structure(run.results, weights))
             check.judge(judge_sharding.judge_step(run.results, run.ledger, truth, case))
 
 
-def observe(shard_model: ShardModel, case: Case) -> Observation:
+def _launch(
+    check: Check, shard_model: ShardModel, case: Case, weights: Mapping[str, Tensor]
+) -> Run:
+    """Observe; where ranks hang, look again without a step, for what is wrong before it."""
+    where = {"world_size": case.world_size, "case": case.text}
+    try:
+        return check.launch(observe, shard_model, case, **where)
+    except (DeadlockError, CollectiveMismatchError):
+        run = check.launch(observe, shard_model, case, is_stepping=False, **where)
+        check.judge(judge_sharding.judge_structure(run.results, weights))
+        raise
+
+
+def observe(shard_model: ShardModel, case: Case, is_stepping: bool = True) -> Observation:
     """Shard a model, look at what is held, and run one forward and backward if that can work."""
     mesh = new_mesh()
     before = live_storages()
@@ -69,7 +81,8 @@ def observe(shard_model: ShardModel, case: Case) -> Observation:
     units = units_of(model)
     loss = None
     unit_modules = {name for unit in units for name in unit.modules}
-    if owners_of(weights, units).keys() == weights.keys() and set(blocks) <= unit_modules:
+    is_whole = owners_of(weights, units).keys() == weights.keys()
+    if is_stepping and is_whole and set(blocks) <= unit_modules:
         loss = _run_step(model, case)
         units = units_of(model)
     gradients = shards_of((name, weight.grad) for name, weight in model.named_parameters())
@@ -79,9 +92,9 @@ def observe(shard_model: ShardModel, case: Case) -> Observation:
 def _run_step(model: nn.Module, case: Case) -> float:
     """Run one forward and one backward, each a phase of its own; return this rank's loss."""
     tokens = case.tokens(0, dist.get_rank()).to(sandbox.device())
-    mark()
+    sandbox.mark("forward")
     loss = toys.next_token_loss(model(tokens), tokens)
-    mark()
+    sandbox.mark("backward")
     loss.backward()
-    mark()
+    sandbox.mark("end")
     return loss.item()

@@ -1,7 +1,7 @@
-"""Step 7: the loop that Ray Train runs on every worker, stopped after an epoch and resumed."""
+"""Step 7: the loop that Ray Train runs on every worker, stopped after epochs and resumed."""
 
 import tempfile
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -10,24 +10,24 @@ import torch
 
 from grader import explain, storage
 from grader.check import Check
-from grader.fsdp01 import judge_loop
+from grader.fsdp01 import judge_epochs, judge_loop
 from grader.fsdp01.cases import SHALLOW, TIED, count_ranks, describe_model
-from grader.fsdp01.judge_loop import Epoch
-from grader.fsdp01.judge_step import judge_any_clipping, judge_initial
+from grader.fsdp01.loop_run import LoopRun
 from grader.fsdp01.loop_watch import LoopStep, LoopWatch
-from grader.fsdp01.truth import Clipping, train, weights_of
+from grader.mistakes import Mistake
 from grader.verdict import Failure
-from sandbox import toys
+from grader.whose_line import function_at, line_of_call
 from sandbox.errors import CollectiveMismatchError, DeadlockError, RankError
+from sandbox.failure import name_ranks
 
 TrainLoop = Callable[[dict[str, Any]], None]
 
 
 @dataclass(frozen=True)
 class LoopCase:
-    """The first epoch on `world_sizes[0]` ranks, the second one resumed on `world_sizes[1]`."""
+    """`runs` of the loop, each resuming the one before: (world_size, num_epochs since epoch 0)."""
 
-    world_sizes: tuple[int, int]
+    runs: tuple[tuple[int, int], ...]
     model: dict[str, Any]
     max_norm: float
     seed: int
@@ -45,21 +45,23 @@ class LoopCase:
             "seed": self.seed,
         }
 
-    def text(self, epoch: int) -> str:
-        """Return "epoch 1, resumed, on 2 ranks, Transformer(dim=20)", for a verdict."""
-        which = f"epoch {epoch}, resumed," if epoch else f"epoch {epoch}"
-        ranks = count_ranks(self.world_sizes[epoch])
-        return f"{which} on {ranks}, {describe_model(self.model)}"
+    def text(self, number: int) -> str:
+        """Return "epochs 0 to 1 on 2 ranks, Transformer(dim=20)", for a verdict on one run."""
+        world_size, stop = self.runs[number]
+        first = self.runs[number - 1][1] if number else 0
+        epochs = f"epoch {first}" if stop == first + 1 else f"epochs {first} to {stop - 1}"
+        resumed = ", resumed," if number else ""
+        return f"{epochs}{resumed} on {count_ranks(world_size)}, {describe_model(self.model)}"
 
 
 CASES = (
-    LoopCase(world_sizes=(4, 2), model=SHALLOW, max_norm=1e9, seed=1),
-    LoopCase(world_sizes=(1, 3), model=TIED, max_norm=0.5, seed=2),
+    LoopCase(runs=((3, 2), (1, 3)), model=TIED, max_norm=0.5, seed=2),
+    LoopCase(runs=((4, 1), (2, 2)), model=SHALLOW, max_norm=1e9, seed=1),
 )
 
 
 def check_train_loop(train_loop_per_worker: TrainLoop) -> None:
-    """Judge `train_loop_per_worker(config)`: two epochs, the second resumed on other ranks."""
+    """Judge `train_loop_per_worker(config)`: epochs in a row, and resumed on other ranks."""
     proof = (
         "each epoch exactly once; every step equals the one-process run to 1e-12; one report per\n"
         "  epoch on every rank; resumed on another number of ranks as if never stopped"
@@ -67,26 +69,26 @@ def check_train_loop(train_loop_per_worker: TrainLoop) -> None:
     with Check("train_loop", proof, train_loop_per_worker) as check:
         for case in CASES:
             with tempfile.TemporaryDirectory(prefix="shardlab-") as path:
-                epochs: list[Epoch] = []
-                for _ in case.world_sizes:
-                    epochs.append(run_epoch(check, train_loop_per_worker, case, len(epochs), path))
-                    check.judge(_judge(epochs, case))
+                runs: list[LoopRun] = []
+                for number, (_, stop) in enumerate(case.runs):
+                    runs.append(_run(check, train_loop_per_worker, case, number, path))
+                    check.judge(judge_loop.judge_run(runs, case.config(stop)))
 
 
-def run_epoch(check: Check, loop: TrainLoop, case: LoopCase, epoch: int, path: str) -> Epoch:
-    """Run the loop on ranks, through Ray Train, to the end of `epoch`; return what was seen."""
-    world_size = case.world_sizes[epoch]
-    before = case.world_sizes[epoch - 1] if epoch else 0
+def _run(check: Check, loop: TrainLoop, case: LoopCase, number: int, path: str) -> LoopRun:
+    """Run the loop on ranks, through Ray Train, to its last epoch; return what was seen."""
+    world_size, stop = case.runs[number]
+    before, first = case.runs[number - 1] if number else (0, 0)
     without_checkpoint = storage.ranks_without_checkpoint(Path(path), before)
     storage.clear_reports(Path(path))
     try:
         run = check.launch(
             observe,
             loop,
-            case.config(epoch + 1),
+            case.config(stop),
             path,
             world_size=world_size,
-            case=case.text(epoch),
+            case=case.text(number),
             init_process_group=False,
         )
     except RankError as error:
@@ -95,12 +97,35 @@ def run_epoch(check: Check, loop: TrainLoop, case: LoopCase, epoch: int, path: s
             check.judge(judge_loop.lost_checkpoint(without_checkpoint, explain.failure_of(error)))
         raise
     except (DeadlockError, CollectiveMismatchError) as error:
-        counts = [len(reports) for reports in storage.read_reports(Path(path), world_size)]
-        if len(set(counts)) > 1:
-            check.judge(judge_loop.unequal_reports(counts, explain.where_of(error)))
+        check.judge(failure_of_hang(error, loop, path, world_size))
         raise
     reports = storage.read_reports(Path(path), world_size)
-    return Epoch(run.results, reports, len(storage.checkpoints(Path(path))))
+    return LoopRun(first, stop, run.results, reports, len(storage.checkpoints(Path(path))))
+
+
+def failure_of_hang(
+    error: DeadlockError | CollectiveMismatchError,
+    answer: Callable[..., Any],
+    path: str,
+    world_size: int,
+) -> Failure | None:
+    """Return what ranks did wrong that did not all report, or did not all save."""
+    counts = [len(reports) for reports in storage.read_reports(Path(path), world_size)]
+    if len(set(counts)) > 1:
+        return judge_epochs.unequal_reports(counts, explain.where_of(error))
+    site = explain.site_of(error)
+    if function_at(site, [answer]) != "save_checkpoint" or error.run is None:
+        return None
+    at_site = error.run.ledger.where(lambda event: event.call_site == site)
+    saving = sorted({event.rank for event in at_site})
+    if len(saving) == world_size:
+        return None
+    return Failure(
+        mistake=Mistake.RANK0_ONLY_SAVE,
+        expected="save_checkpoint called on every rank",
+        came=f"called on {name_ranks(saving)} alone",
+        where=explain.describe_line(line_of_call("save_checkpoint", [answer]) or site),
+    )
 
 
 def observe(loop: TrainLoop, config: dict[str, Any], path: str) -> list[LoopStep]:
@@ -110,28 +135,3 @@ def observe(loop: TrainLoop, config: dict[str, Any], path: str) -> list[LoopStep
     watch = LoopWatch()
     fit_on_ranks(loop, config, path)
     return watch.steps
-
-
-def _judge(epochs: Sequence[Epoch], case: LoopCase) -> Failure | None:
-    """Judge the last of `epochs`."""
-    config = case.config(len(epochs))
-    options = {"seq_len": config["seq_len"], "vocab_size": config["model"]["vocab_size"]}
-    samples = toys.token_samples(range(config["num_samples"]), **options)
-    failure = (
-        judge_loop.judge_reports(epochs[-1], len(epochs) - 1)
-        or judge_loop.judge_data(epochs, samples)  # first: an epoch repeated is reported again
-        or judge_loop.judge_report_count([len(entry) for entry in epochs[-1].reports], 1)
-    )
-    if failure is None and len(epochs) == 1:
-        initial = weights_of(toys.Transformer(**config["model"]))
-        failure = judge_initial([steps[0].weights_before for steps in epochs[0].steps], initial)
-    if failure is not None:
-        return failure
-    batches = [tokens for epoch in epochs for tokens in epoch.batches()]
-
-    def judge(clipping: Clipping) -> Failure | None:
-        model = toys.Transformer(**config["model"])
-        truths = train(model, config["lr"], batches, case.max_norm, clipping)
-        return judge_loop.judge_training(epochs[-1], truths, case.max_norm)
-
-    return judge_any_clipping(judge)

@@ -16,6 +16,10 @@ OPTIM_NOT_RESTORED = (
     "The weights came back, the optimizer's moments or its settings did not.",
     "save and load its whole state; get_state_dict gives a fresh AdamW its empty moments",
 )
+EPOCH_REPEATED = (
+    "After a resume, an epoch that was finished is trained again.",
+    "what is saved after `epoch` is the next one to train: epoch + 1",
+)
 RESUME_FROM_EPOCH_0 = (
     "The run does not go on where the checkpoint was taken.",
     "store next_epoch in the checkpoint, return it when loading, and start the loop there",

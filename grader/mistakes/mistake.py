@@ -25,6 +25,7 @@ class Mistake(Enum):
     NOT_A_FUNCTION = running.NOT_A_FUNCTION
     RAISED = running.RAISED
     WRONG_RESULT = running.WRONG_RESULT
+    NOT_A_NUMBER = running.NOT_A_NUMBER
     NOT_DETERMINISTIC = running.NOT_DETERMINISTIC
     TIMED_OUT = running.TIMED_OUT
     NOT_REACHED = running.NOT_REACHED
@@ -68,6 +69,7 @@ class Mistake(Enum):
     WRONG_GRAD_NORM = training.WRONG_GRAD_NORM
     NOT_CLIPPED = training.NOT_CLIPPED
     NO_STEP = training.NO_STEP
+    MODEL_NOT_KEPT = training.MODEL_NOT_KEPT
     WRONG_WEIGHTS = training.WRONG_WEIGHTS
     # sampling
     SAME_DATA_ON_EVERY_RANK = sampling.SAME_DATA_ON_EVERY_RANK
@@ -84,14 +86,23 @@ class Mistake(Enum):
     LOCAL_SHARD_TORCH_SAVE = checkpointing.LOCAL_SHARD_TORCH_SAVE
     WEIGHTS_NOT_RESTORED = checkpointing.WEIGHTS_NOT_RESTORED
     OPTIM_NOT_RESTORED = checkpointing.OPTIM_NOT_RESTORED
+    EPOCH_REPEATED = checkpointing.EPOCH_REPEATED
     RESUME_FROM_EPOCH_0 = checkpointing.RESUME_FROM_EPOCH_0
     # ray_training
     RANK0_ONLY_REPORT = ray_training.RANK0_ONLY_REPORT
     TOO_MANY_REPORTS = ray_training.TOO_MANY_REPORTS
     METRIC_MISSING = ray_training.METRIC_MISSING
+    WRONG_EPOCH_REPORTED = ray_training.WRONG_EPOCH_REPORTED
+    TOO_FEW_EPOCHS = ray_training.TOO_FEW_EPOCHS
+    TOO_MANY_EPOCHS = ray_training.TOO_MANY_EPOCHS
+    LOOP_REPEATS_EPOCH = ray_training.LOOP_REPEATS_EPOCH
+    RANK0_ONLY_SAVE = ray_training.RANK0_ONLY_SAVE
     NO_CHECKPOINT = ray_training.NO_CHECKPOINT
     RANK0_ONLY_CHECKPOINT = ray_training.RANK0_ONLY_CHECKPOINT
     NOT_A_TRAINER = ray_training.NOT_A_TRAINER
+    FIT_IN_MAKE_TRAINER = ray_training.FIT_IN_MAKE_TRAINER
+    NO_LOOP_CONFIG = ray_training.NO_LOOP_CONFIG
+    WRONG_LOOP_CONFIG = ray_training.WRONG_LOOP_CONFIG
     WRONG_NUM_WORKERS = ray_training.WRONG_NUM_WORKERS
     WRONG_BACKEND = ray_training.WRONG_BACKEND
     STORAGE_PATH_UNUSED = ray_training.STORAGE_PATH_UNUSED

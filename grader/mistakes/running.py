@@ -9,6 +9,10 @@ WRONG_RESULT = (
     "What the function returns is not what its docstring asks for.",
     "read the docstring's first line; return exactly that",
 )
+NOT_A_NUMBER = (
+    "A tensor, or something else, came where a plain number is asked for.",
+    "take the number out of the tensor: .item()",
+)
 NOT_DETERMINISTIC = (
     "Two calls with the same arguments gave different answers.",
     "seed a torch.Generator of your own from the arguments; no global randomness, no hash()",

@@ -66,6 +66,10 @@ NOT_CLIPPED = (
     "clip after backward and before optimizer.step()",
 )
 NO_STEP = ("The optimizer did not step.", "call optimizer.step() once in every train step")
+MODEL_NOT_KEPT = (
+    "An epoch does not begin with the weights that the one before it ended with.",
+    "build model and optimizer once, before the loop over the epochs",
+)
 WRONG_WEIGHTS = (
     "After the step a weight differs from the one-process run on the whole batch.",
     "step once per batch, with the optimizer you were given, and change no weight yourself",

@@ -1,7 +1,7 @@
 """Every epoch takes the slices of epoch 0."""
 
 CHECK = "train_loop"
-CODE = "NO_SET_EPOCH"
+CODE = "LOOP_REPEATS_EPOCH"
 
 
 def train_loop_per_worker(config):

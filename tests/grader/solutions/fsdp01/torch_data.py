@@ -74,7 +74,7 @@ def make_trainer(num_workers, storage_path):
     run_config = RunConfig(name="mine", storage_path=storage_path)
     return TorchTrainer(
         train_loop_per_worker=train_loop_per_worker,
-        train_loop_config={**CONFIG, "num_epochs": 1},
+        train_loop_config=dict(CONFIG),
         scaling_config=ScalingConfig(num_workers=num_workers),
         torch_config=TorchConfig("gloo"),
         run_config=run_config,

@@ -1,0 +1,23 @@
+"""Every epoch but the first begins with a fresh model."""
+
+CHECK = "train_loop"
+CODE = "MODEL_NOT_KEPT"
+
+
+def train_loop_per_worker(config):
+    rank, world_size = dist.get_rank(), dist.get_world_size()
+    mesh = init_device_mesh(sandbox.device().type, (world_size,))
+    model, optimizer = build(config, mesh)
+    first_epoch = 0
+    if checkpoint := train.get_checkpoint():
+        with checkpoint.as_directory() as directory:
+            first_epoch = load_checkpoint(directory, model, optimizer)
+    for epoch in range(first_epoch, config["num_epochs"]):
+        if epoch > first_epoch:
+            model, optimizer = build(config, mesh)
+        for tokens in batches(config, epoch, rank, world_size):
+            loss, grad_norm = train_step(model, optimizer, tokens, config["max_norm"])
+        metrics = {"epoch": epoch, "loss": loss, "grad_norm": grad_norm}
+        with tempfile.TemporaryDirectory() as directory:
+            save_checkpoint(directory, model, optimizer, epoch + 1)
+            train.report(metrics, checkpoint=Checkpoint.from_directory(directory))
