@@ -5,6 +5,7 @@ import sys
 import warnings
 from pathlib import Path
 
+from grader.nbgrader_plugin.feedback import template_folders
 from grader.nbgrader_plugin.validation import install as install_validator
 
 CELL_TIMEOUT_S = 60  # a check ends itself after 20 s
@@ -40,5 +41,9 @@ c.GenerateFeedback.preprocessors = [
     f"{plugin}.feedback.HideTests",
     "nbconvert.preprocessors.CSSHTMLHeaderPreprocessor",
 ]
+
+c.HTMLExporter.template_name = "shardlab"
+c.HTMLExporter.template_file = "scores.html.j2"
+c.HTMLExporter.extra_template_basedirs = template_folders()
 
 install_validator()

@@ -1,18 +1,19 @@
 """One check: launches within one time budget, judged facts, and a verdict at the end."""
 
 import contextlib
+import inspect
 import os
 import time
 from collections.abc import Callable
 from dataclasses import replace
-from types import TracebackType
+from types import FunctionType, TracebackType
 from typing import Any, NoReturn, Self
 
 import sandbox
 from grader import explain, record, verdict
 from grader.mistakes import Mistake
 from grader.verdict import CheckFailed, Failure, NotSolved
-from grader.whose_line import function_at
+from grader.whose_line import function_at, grader_name_in, unsendable_name_in
 from sandbox.errors import SandboxError
 from sandbox.progress import waiting
 from sandbox.run import Run
@@ -39,9 +40,9 @@ class Check:
 
     def __enter__(self) -> Self:
         for answer in self._answers:
-            if not callable(answer):
-                came = f"{answer!r}, a {type(answer).__name__}"
-                self.judge(Failure(mistake=Mistake.NOT_A_FUNCTION, came=came))
+            self.judge(judge_form(answer))
+        if name := grader_name_in(self._answers):
+            self.judge(Failure(mistake=Mistake.USES_THE_GRADER, came=name))
         if verdict.is_in_notebook():
             self._tick = self._bar.enter_context(waiting(f"Checking {self.name}", EXPECTED_S))
         return self
@@ -86,12 +87,17 @@ class Check:
             called = "" if is_own else stub
             verdict.show(verdict.not_solved(self.name, called))
             raise NotSolved(self.name, called) from None
-        self._fail(explain.failure_of(error))
+        failure = explain.failure_of(error)
+        if failure.mistake is Mistake.CANNOT_RUN and (name := unsendable_name_in(self._answers)):
+            failure = replace(failure, where=f"'{name}', which the answer uses")
+        self._fail(failure)
 
     def _fail(self, failure: Failure) -> NoReturn:
         self._bar.close()
         where = self._add_function(failure.where, failure.site)
         in_case = replace(failure, case=self._case, where=where)
+        if failure.mistake is Mistake.WRONG_RESULT and failure.came in ("None", "NoneType"):
+            in_case = replace(in_case, next_step="it returned None: did you forget `return`?")
         verdict.show(verdict.failed(self.name, in_case))
         raise CheckFailed(self.name, in_case) from None
 
@@ -104,6 +110,30 @@ class Check:
         line, *text = where.splitlines()
         step = f" (step {explain.STEPS[name]})" if name in explain.STEPS else ""
         return "\n".join([f"{line}, in {name}{step}", *text])
+
+
+def judge_form(answer: object) -> Failure | None:
+    """Judge that an answer is a function, and one that can be called as the notebook calls it."""
+    if not callable(answer):
+        came = f"{answer!r}, a {type(answer).__name__}"
+        return Failure(mistake=Mistake.NOT_A_FUNCTION, came=came)
+    name = getattr(answer, "__name__", "")
+    if name not in explain.PARAMETERS or not isinstance(answer, FunctionType):
+        return None
+    asked = explain.PARAMETERS[name]
+    signature = inspect.signature(answer)
+    try:
+        signature.bind(*asked)
+    except TypeError:
+        code = answer.__code__
+        site = f"{code.co_filename}:{code.co_firstlineno}"
+        return Failure(
+            mistake=Mistake.WRONG_SIGNATURE,
+            expected=f"def {name}({', '.join(asked)})",
+            came=f"def {name}{signature}",
+            where=explain.describe_line(site),
+        )
+    return None
 
 
 def budget_s() -> float:

@@ -40,6 +40,12 @@ rows_of_rank shard_model build sample_ids batches train_step save_checkpoint loa
 train_loop_per_worker CONFIG make_trainer padded_numel predict_sent_bytes shard_hybrid
 """
 NOTEBOOK_NAMES = frozenset(_NAMES.split())
+# What to do where a signal ended a rank.
+NEXT_AFTER_SIGNAL = {
+    "SIGKILL": "use less memory: the system kills what takes too much of it",
+    "SIGTERM": "end no process by its id",
+}
+NEXT_AFTER_OTHER_SIGNALS = "look for what reaches below Python: ctypes, a tensor's data pointer"
 # The functions to be solved, by the number of their step.
 STEPS = {
     "rows_of_rank": 1,
@@ -53,6 +59,21 @@ STEPS = {
     "make_trainer": 8,
     "padded_numel": 9,
     "predict_sent_bytes": 10,
+}
+# What the checks call them with.
+PARAMETERS = {
+    "rows_of_rank": ("num_rows", "rank", "world_size"),
+    "shard_model": ("model", "mesh"),
+    "build": ("config", "mesh"),
+    "sample_ids": ("num_samples", "epoch", "seed", "rank", "world_size"),
+    "train_step": ("model", "optimizer", "tokens", "max_norm"),
+    "save_checkpoint": ("directory", "model", "optimizer", "next_epoch"),
+    "load_checkpoint": ("directory", "model", "optimizer"),
+    "train_loop_per_worker": ("config",),
+    "make_trainer": ("num_workers", "storage_path"),
+    "padded_numel": ("shape", "world_size"),
+    "predict_sent_bytes": ("root_shapes", "block_shapes", "world_size", "itemsize"),
+    "shard_hybrid": ("model", "num_replicas", "num_shards"),
 }
 IN_THE_CHECK = re.compile(r" at \S*grader/\S+\.py, line \d+")
 MAX_LINES = 12
@@ -83,6 +104,8 @@ def failure_of(error: SandboxError) -> Failure:
     else:
         mistake = MISTAKE_OF[type(error)]
         came = error.message
+        if mistake is Mistake.RANK_DIED and (signals := re.findall(r"\bSIG[A-Z]+", came)):
+            next_step = NEXT_AFTER_SIGNAL.get(signals[0], NEXT_AFTER_OTHER_SIGNALS)
         if mistake is Mistake.TIMED_OUT:  # the hint there is for those who launch by themselves
             came = came.partition("\nHint:")[0]
             if not _is_at_learners_line(error):

@@ -2,7 +2,9 @@
 
 import gc
 
+import numpy as np
 import torch
+from torch import nn
 from torch.distributed.tensor import DTensor
 
 
@@ -20,6 +22,19 @@ def live_storages() -> dict[int, int]:
             storages[storage.data_ptr()] = storage.nbytes()
     storages.pop(0, None)  # freed: no bytes behind it
     return storages
+
+
+def array_bytes(model: nn.Module) -> int:
+    """Return the bytes of the NumPy arrays among the attributes of the model's modules."""
+    return sum(_bytes_of(vars(module)) for module in model.modules())
+
+
+def _bytes_of(value: object) -> int:
+    if isinstance(value, np.ndarray):
+        return value.nbytes
+    if isinstance(value, dict):
+        return sum(map(_bytes_of, value.values()))
+    return sum(map(_bytes_of, value)) if isinstance(value, list | tuple) else 0
 
 
 def new_bytes(before: dict[int, int]) -> int:

@@ -12,10 +12,15 @@ class Hints:
         self._tiers = tiers
         self._shown: dict[int, int] = {}
 
-    def show(self, step: int) -> None:
-        """Print the next tier of this step's hints; after the last one, all of them again."""
+    def show(self, step: int | None = None) -> None:
+        """Print the next tier of this step's hints; after the last one, all of them again.
+
+        Without a step, or with one that does not exist, print which there are.
+        """
         if step not in self._tiers:
-            raise ValueError(f"step {step!r} has no hints; steps are {_name_steps(self._tiers)}")
+            asked = "" if step is None else f"Step {step!r} has no hints. "
+            show(f"{asked}Hints are for steps {_name_steps(self._tiers)}: hint(1), for example.")
+            return
         tiers = self._tiers[step]
         shown = self._shown.get(step, 0)
         if shown == len(tiers):

@@ -40,6 +40,11 @@ def is_close(came: float, expected: float) -> bool:
     return abs(came - expected) <= TOLERANCE * max(1.0, abs(expected))
 
 
+def is_close_in_float32(came: float, expected: float) -> bool:
+    """Whether two numbers agree as far as float32 goes, some sums' rounding included."""
+    return abs(came - expected) <= 8 * torch.finfo(torch.float32).eps * max(1.0, abs(expected))
+
+
 def find_difference(
     shards_by_rank: Sequence[Mapping[str, Shard]], truth: Mapping[str, Tensor], scale: float = 1.0
 ) -> Difference | None:

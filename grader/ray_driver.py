@@ -10,6 +10,7 @@ import os
 import shutil
 import sys
 import threading
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -27,7 +28,7 @@ def main(directory: Path, result_fd: int) -> None:
     import ray
 
     make_trainer, num_workers = cloudpickle.loads((directory / "call.pkl").read_bytes())
-    trainer = make_trainer(num_workers, str(directory / "storage"))
+    trainer = _make(make_trainer, num_workers, str(directory / "storage"))
     ray.init(
         address="local",
         num_cpus=num_workers,
@@ -42,6 +43,25 @@ def main(directory: Path, result_fd: int) -> None:
         end_descendants()
     with os.fdopen(result_fd, "w") as file:
         json.dump(_plain(result), file, default=str)
+
+
+def _make(make_trainer: Callable[[int, str], Any], num_workers: int, path: str) -> Any:
+    """Return the trainer; one that is run where it is made would start a Ray beside this one's."""
+    from ray.train.torch import TorchTrainer
+
+    fit = TorchTrainer.fit
+    TorchTrainer.fit = _refuse_fit
+    try:
+        trainer = make_trainer(num_workers, path)
+    finally:
+        TorchTrainer.fit = fit
+    if not isinstance(trainer, TorchTrainer):
+        raise TypeError(f"make_trainer returned a {type(trainer).__name__}, no TorchTrainer")
+    return trainer
+
+
+def _refuse_fit(_: Any) -> None:
+    raise RuntimeError("make_trainer called fit(); it is to return the trainer")
 
 
 def _plain(result: Any) -> dict[str, Any]:

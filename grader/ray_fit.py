@@ -32,6 +32,13 @@ class RayFitError(RuntimeError):
         return [f"RayFitError: {self}"]
 
 
+class FitStopped(KeyboardInterrupt):
+    """Raised when Stop ended the real run; Ray has been ended with it."""
+
+    def _render_traceback_(self) -> list[str]:
+        return ["KeyboardInterrupt: the run was stopped; its Ray has ended."]
+
+
 @dataclass(frozen=True)
 class Fit:
     """What a real run reported last, and the files of its last checkpoint."""
@@ -128,6 +135,8 @@ def fit_and_tell(make_trainer: Callable[[int, str], Any], num_workers: int = 2) 
     except NotSolved:
         show(not_solved("fit_on_ray", "make_trainer"))
         return
+    except KeyboardInterrupt:
+        raise FitStopped from None
     numbers = ", ".join(f"{key} {value:.4g}" for key, value in sorted(done.metrics.items()))
     show(f"{num_workers} Ray workers trained: {numbers}")
     show(f"checkpoint: {', '.join(done.checkpoint_files)}")

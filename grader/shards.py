@@ -8,6 +8,9 @@ from torch import Tensor
 from torch.distributed.tensor import DTensor
 from torch.distributed.tensor._utils import compute_local_shape_and_global_offset
 
+# What checkpoint_wrapper and torch.compile put into names.
+WRAPPERS = ("_checkpoint_wrapped_module", "_orig_mod")
+
 
 @dataclass(frozen=True)
 class Shard:
@@ -27,7 +30,13 @@ class Shard:
 
 def shards_of(named_tensors: Iterable[tuple[str, Tensor | None]]) -> dict[str, Shard]:
     """Return the local part of each tensor by name, copied to the CPU; None is left out."""
-    return {name: _shard_of(name, tensor) for name, tensor in named_tensors if tensor is not None}
+    named = ((plain_name(name), tensor) for name, tensor in named_tensors if tensor is not None)
+    return {name: _shard_of(name, tensor) for name, tensor in named}
+
+
+def plain_name(name: str) -> str:
+    """Return the name that a parameter or module had before torch wrapped modules around it."""
+    return ".".join(part for part in name.split(".") if part not in WRAPPERS)
 
 
 @torch.no_grad()

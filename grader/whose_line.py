@@ -1,9 +1,11 @@
-"""Whose line it is: the function of the notebook in which a line of an answer lies."""
+"""What answers are made of: whose line a line is, and which names they use."""
 
 import dis
 from collections.abc import Iterable, Iterator
-from types import CodeType, FunctionType
+from types import CodeType, FunctionType, ModuleType
 from typing import Any
+
+import cloudpickle
 
 
 def function_at(site: str, answers: Iterable[object]) -> str:
@@ -28,6 +30,54 @@ def line_of_call(name: str, answers: Iterable[object]) -> str:
                 if instruction.opname == "LOAD_GLOBAL" and instruction.argval == name and line:
                     return f"{part.co_filename}:{line}"
     return ""
+
+
+def grader_name_in(answers: Iterable[Any]) -> str:
+    """Return a name by which an answer, or a function it calls, uses the grader; "" if none."""
+    for answer in answers:
+        if _is_graders(answer):
+            return str(getattr(answer, "__name__", answer))
+    for name, value in _names_used(answers):
+        if name.partition(".")[0] == "grader" or _is_graders(value):
+            return name
+    return ""
+
+
+def unsendable_name_in(answers: Iterable[Any]) -> str:
+    """Return the name of an object that an answer uses and that cannot be pickled; "" if none."""
+    for name, value in _names_used(answers):
+        if not isinstance(value, FunctionType | ModuleType):
+            try:
+                cloudpickle.dumps(value)
+            except Exception:  # whatever its class raises
+                return name
+    return ""
+
+
+def _is_graders(value: object) -> bool:
+    path = value.__name__ if isinstance(value, ModuleType) else getattr(value, "__module__", "")
+    return str(path).partition(".")[0] == "grader"
+
+
+def _names_used(answers: Iterable[Any]) -> Iterator[tuple[str, object]]:
+    """Yield the globals that answers, and functions that they call, use; and their imports."""
+    seen: set[CodeType] = set()
+    functions = [getattr(answer, "func", answer) for answer in answers]
+    while functions:
+        function = functions.pop()
+        if not isinstance(function, FunctionType) or function.__code__ in seen:
+            continue
+        seen.add(function.__code__)
+        for code in _codes(function.__code__):
+            for instruction in dis.get_instructions(code):
+                name = instruction.argval
+                if instruction.opname == "IMPORT_NAME":
+                    yield name, None
+                elif instruction.opname == "LOAD_GLOBAL" and name in function.__globals__:
+                    value = function.__globals__[name]
+                    yield name, value
+                    if getattr(value, "__globals__", None) is function.__globals__:
+                        functions.append(value)
 
 
 def _functions_around(answers: Iterable[Any]) -> Iterator[tuple[str, CodeType]]:

@@ -26,7 +26,7 @@
 #
 # You build this in ten steps, on real ranks: processes that talk over gloo on this machine. Each step has a function to
 # write and a check. A check that fails says which mistake it is, on which rank, and what to do next; `fsdp01.hint(3)`
-# gives a hint for step 3, and more when you ask again.
+# gives a hint for step 3, and more when you ask again. What a check is worth stands in the heading of its step.
 
 # %% nbgrader={"grade": false, "grade_id": "setup", "locked": true, "schema_version": 3, "solution": false, "task": false}
 # %load_ext sandbox
@@ -60,7 +60,7 @@ for name, parameter in model.named_parameters():
         print(f"{name:38} {tuple(parameter.shape)}")
 
 # %% [markdown]
-# ## Step 1 · Who holds which rows
+# ## Step 1 · Who holds which rows · 6 points
 #
 # FSDP2 cuts every parameter along dim 0, into rows, the way `torch.chunk` does: each rank gets `ceil(num_rows / world_size)`
 # rows until there are none left. What is left for the last ranks may be less, or nothing.
@@ -70,7 +70,7 @@ for name, parameter in model.named_parameters():
 
 # %% nbgrader={"grade": false, "grade_id": "rows_of_rank", "locked": false, "schema_version": 3, "solution": true, "task": false}
 def rows_of_rank(num_rows: int, rank: int, world_size: int) -> tuple[int, int]:
-    """Return (first, stop): this rank holds the rows first, …, stop - 1; none if first == stop."""
+    """Return (first, stop): this rank holds the rows first, …, stop - 1; none if first >= stop."""
     ### BEGIN SOLUTION
     share = (num_rows + world_size - 1) // world_size
     return min(rank * share, num_rows), min((rank + 1) * share, num_rows)
@@ -88,7 +88,7 @@ fsdp01.check_rows_of_rank(rows_of_rank)
 fsdp01.draw_rows(rows_of_rank, num_rows=5, world_size=4)
 
 # %% [markdown]
-# ## Step 2 · Shard the model
+# ## Step 2 · Shard the model · 16 points
 #
 # `fully_shard(module, mesh=mesh)` makes a module a *unit*: all of its parameters that belong to no unit yet are replaced by
 # sharded ones (`DTensor`), which are gathered in one `all_gather` when the module's forward starts. The mesh says which
@@ -136,7 +136,7 @@ for op in ("all_gather", "reduce_scatter"):
     print(f"{op}: {run.ledger.count(op, rank=0)} on rank 0")
 
 # %% [markdown]
-# ## Step 3 · Model and optimizer, in the right order
+# ## Step 3 · Model and optimizer, in the right order · 8 points
 #
 # `fully_shard` *replaces* the model's parameters. An optimizer that was created before still holds the old, whole ones:
 # they get no gradient, so its steps do nothing, and nothing complains. So: create the model, shard it, and only then give its
@@ -159,7 +159,7 @@ def build(config, mesh):
 fsdp01.check_build(build)
 
 # %% [markdown]
-# ## Step 4 · Every rank its own samples
+# ## Step 4 · Every rank its own samples · 10 points
 #
 # If all ranks train on the same samples, they all compute the same gradient, and N ranks do the work of one. So each epoch
 # is shuffled, the same way on every rank, and cut into one slice per rank. All slices together are the epoch, each sample
@@ -173,7 +173,7 @@ fsdp01.check_build(build)
 
 # %% nbgrader={"grade": false, "grade_id": "sample_ids", "locked": false, "schema_version": 3, "solution": true, "task": false}
 def sample_ids(num_samples, epoch, seed, rank, world_size):
-    """Return this rank's sample ids of this epoch, in the order of training, as a list of ints.
+    """Return this rank's sample ids of this epoch, in the order of training: a list of ints.
 
     All ranks' lists together hold each of 0, …, num_samples - 1 once; they are equally long, since
     num_samples is a multiple of world_size.
@@ -208,7 +208,7 @@ def batches(config, epoch, rank, world_size):
 
 
 # %% [markdown]
-# ## Step 5 · One training step
+# ## Step 5 · One training step · 16 points
 #
 # Each rank has its own samples, and yet the step must be the one that a single process would take on the whole batch.
 # Three numbers decide that:
@@ -251,7 +251,7 @@ fsdp01.check_train_step(train_step)
 # The answer to the last question is no: AdamW divides the gradient by its own size, and clipping scales it to the same
 # length, so a wrong factor all but cancels. That is why the check compares in float64, and before clipping.
 #
-# ## Step 6 · A checkpoint to go on from
+# ## Step 6 · A checkpoint to go on from · 12 points
 #
 # To go on as if nothing had happened takes three things: the weights, the optimizer's moments, and where the data stopped.
 # Without the moments AdamW starts cold, and its next steps are not those that it would have taken.
@@ -293,7 +293,7 @@ def load_checkpoint(directory, model, optimizer):
 fsdp01.check_checkpoint(save_checkpoint, load_checkpoint)
 
 # %% [markdown]
-# ## Step 7 · The loop that Ray Train runs on every worker
+# ## Step 7 · The loop that Ray Train runs on every worker · 14 points
 #
 # Ray Train starts the workers, makes their process group, and calls your loop on each of them. What it asks of the loop:
 #
@@ -340,7 +340,7 @@ def train_loop_per_worker(config):
 fsdp01.check_train_loop(train_loop_per_worker)
 
 # %% [markdown]
-# ## Step 8 · The trainer
+# ## Step 8 · The trainer · 8 points
 #
 # `TorchTrainer` ties it together: the loop, its config, and three objects that say how to run it.
 #
@@ -377,20 +377,20 @@ def make_trainer(num_workers, storage_path):
 
 # %% [markdown]
 # The check makes your trainer, looks at its settings, and runs its loop on four warm ranks, through Ray Train's own local
-# mode. That takes a second, where starting Ray takes half a minute.
+# mode: with CONFIG it must train as one process does. That takes seconds, where starting Ray takes half a minute.
 
 # %% tags=["raises-exception"] nbgrader={"grade": true, "grade_id": "check_make_trainer", "locked": true, "points": 8, "schema_version": 3, "solution": false, "task": false}
 fsdp01.check_make_trainer(make_trainer)
 
 # %% [markdown]
 # Now the real thing, for no points: `trainer.fit()` on a Ray of its own with two workers, in a process beside this kernel that ends
-# with it. It takes about half a minute, nearly all of it to start Ray and to import torch in each worker.
+# with it. It takes half a minute, on a busy machine two, nearly all of it to start Ray and to import torch in each worker.
 
 # %% tags=["raises-exception"]
 fsdp01.fit_on_ray(make_trainer, num_workers=2)
 
 # %% [markdown]
-# ## Step 9 · What a gather moves
+# ## Step 9 · What a gather moves · 4 points
 #
 # An all-gather needs equally long shards. FSDP2 pads each parameter by itself: its rows are rounded up to a multiple of
 # `world_size`. A (5, 24) parameter on 4 ranks is gathered as (8, 24). (FSDP1 lays all parameters of a unit end to end and
@@ -411,7 +411,7 @@ def padded_numel(shape, world_size):
 fsdp01.check_padded_numel(padded_numel)
 
 # %% [markdown]
-# ## Step 10 · Predict the bytes, then measure them
+# ## Step 10 · Predict the bytes, then measure them · 6 points
 #
 # In a ring, an all-gather of S bytes (padded, all shards together) makes every rank send (N - 1) / N · S: each shard travels on
 # to everyone but its owner. A reduce-scatter of S bytes sends the same amount. An all-reduce is one after the other: twice that.

@@ -1,5 +1,6 @@
 """Step 3: a sharded model, and an optimizer over the parameters that it really has."""
 
+import copy
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
@@ -13,7 +14,9 @@ import sandbox
 from grader.check import Check
 from grader.fsdp01.cases import CASES, Case, new_mesh
 from grader.fsdp01.judge_step import judge_initial
+from grader.fsdp01.judge_units import judge_units, judge_wrapping
 from grader.fsdp01.truth import StepTruth, train, weights_of
+from grader.fsdp01.units import Unit, blocks_of, units_of
 from grader.mistakes import Mistake
 from grader.parity import find_difference
 from grader.shards import Shard, padded_numel, shards_of
@@ -34,6 +37,10 @@ class Observation:
     options: list[dict[str, Any]] = field(default_factory=list)  # of each param group
     num_parameters: int = 0
     num_held_by_optimizer: int = 0  # how many of the model's parameters the optimizer has
+    num_others_held: int = 0  # and how many tensors that are none of them
+    is_config_kept: bool = True
+    blocks: tuple[str, ...] = ()
+    units: tuple[Unit, ...] = ()
     moment_bytes: int = 0
     initial: dict[str, Shard] = field(default_factory=dict)
     weights: dict[str, Shard] = field(default_factory=dict)
@@ -54,14 +61,16 @@ def check_build(build: Build) -> None:
 def observe(build: Build, case: Case, lr: float) -> Observation:
     """Build the pair, look at it, and let it take one step."""
     config = {"model": {**case.model, "seed": MODEL_SEED, "dtype": torch.float64}, "lr": lr}
-    pair = build(config, new_mesh())
+    given = copy.deepcopy(config)
+    pair = build(given, new_mesh())
     if not isinstance(pair, tuple | list) or len(pair) != 2:
         return Observation(returned=type(pair).__name__)
     model, optimizer = pair
     if not isinstance(model, nn.Module) or not isinstance(optimizer, torch.optim.Optimizer):
         return Observation(returned=f"({type(model).__name__}, {type(optimizer).__name__})")
     held = [weight for group in optimizer.param_groups for weight in group["params"]]
-    held_ids = {id(weight) for weight in held}
+    held_ids, own_ids = set(map(id, held)), set(map(id, model.parameters()))
+    blocks, units = blocks_of(model), units_of(model)
     initial = shards_of(model.named_parameters())
     tokens = case.tokens(0, dist.get_rank()).to(sandbox.device())
     toys.next_token_loss(model(tokens), tokens).backward()
@@ -74,17 +83,29 @@ def observe(build: Build, case: Case, lr: float) -> Observation:
     )
     return Observation(
         returned="pair",
-        optimizer_kind=type(optimizer).__name__,
+        optimizer_kind=_kind_of(optimizer),
         options=[
             {key: group.get(key) for key in ("lr", *EXPECTED_DEFAULTS)}
             for group in optimizer.param_groups
         ],
-        num_parameters=len(list(model.parameters())),
-        num_held_by_optimizer=sum(id(weight) in held_ids for weight in model.parameters()),
+        num_parameters=len(own_ids),
+        num_held_by_optimizer=len(own_ids & held_ids),
+        num_others_held=len(held_ids - own_ids),
+        is_config_kept=given == config,
+        blocks=blocks,
+        units=units,
         moment_bytes=sum(moment.storage_bytes for moment in moments.values()),
         initial=initial,
         weights=shards_of(model.named_parameters()),
     )
+
+
+def _kind_of(optimizer: torch.optim.Optimizer) -> str:
+    """Return "AdamW" for whatever decays weights as it does: a subclass, or an option of Adam."""
+    is_adam = isinstance(optimizer, torch.optim.Adam)
+    groups = optimizer.param_groups
+    is_decoupled = all(group.get("decoupled_weight_decay") for group in groups)
+    return "AdamW" if is_adam and is_decoupled else type(optimizer).__name__
 
 
 def judge(
@@ -98,6 +119,8 @@ def judge(
         failure = (
             _judge_returned(observation)
             or _judge_model(observation, truth)
+            or judge_wrapping(observation.initial, observation.blocks)
+            or judge_units(observation.blocks, observation.units)
             or _judge_optimizer(observation, lr)
             or _judge_moments(observation, truth, len(seen))
         )
@@ -112,6 +135,8 @@ def judge(
 
 
 def _judge_returned(observation: Observation) -> Failure | None:
+    if not observation.is_config_kept:
+        return Failure(mistake=Mistake.CONFIG_CHANGED)
     if observation.returned == "pair":
         return None
     expected = "(model, optimizer)"
@@ -140,26 +165,25 @@ def _text_of(shape: Sequence[int], dtype: torch.dtype) -> str:
 
 
 def _judge_optimizer(observation: Observation, lr: float) -> Failure | None:
-    if observation.num_held_by_optimizer < observation.num_parameters:
+    held, others = observation.num_held_by_optimizer, observation.num_others_held
+    if held < observation.num_parameters or others:
         return Failure(
-            mistake=Mistake.OPTIMIZER_BEFORE_SHARD,
+            mistake=Mistake.OPTIMIZER_BEFORE_SHARD if others else Mistake.OPTIMIZER_INCOMPLETE,
             expected=f"an optimizer over the model's {observation.num_parameters} parameters",
-            came=f"it holds {observation.num_held_by_optimizer} of them",
+            came=f"it holds {held} of them" + (f", and {others} that are not" if others else ""),
         )
-    expected_options = {"lr": lr, **EXPECTED_DEFAULTS}
-    wrong = [options for options in observation.options if options != expected_options]
-    if observation.optimizer_kind != "AdamW" or wrong:
-        options = (wrong or observation.options)[0]
-        return Failure(
-            mistake=Mistake.WRONG_OPTIMIZER,
-            expected=f"AdamW with {_text(expected_options)}",
-            came=f"{observation.optimizer_kind} with {_text(options)}",
-        )
+    if observation.optimizer_kind != "AdamW":
+        came = observation.optimizer_kind
+        return Failure(mistake=Mistake.WRONG_OPTIMIZER, expected="AdamW", came=came)
+    for name, expected in {"lr": lr, **EXPECTED_DEFAULTS}.items():
+        for options in observation.options:
+            if options[name] != expected:
+                return Failure(
+                    mistake=Mistake.WRONG_OPTIMIZER,
+                    expected=f"{name}={expected}",
+                    came=f"{name}={options[name]}",
+                )
     return None
-
-
-def _text(options: Mapping[str, Any]) -> str:
-    return ", ".join(f"{key}={value}" for key, value in options.items())
 
 
 def _judge_moments(observation: Observation, truth: StepTruth, world_size: int) -> Failure | None:

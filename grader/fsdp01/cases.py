@@ -35,16 +35,19 @@ class Case:
     model: dict[str, Any] = field(default_factory=dict)
     frozen: tuple[str, ...] = ()
     data_seed: int = 0
+    dtype: torch.dtype = torch.float64
 
     @property
     def text(self) -> str:
         """Return "3 ranks, Transformer(dim=20, num_blocks=3), a frozen weight", for a verdict."""
-        frozen = ["a frozen weight"] if self.frozen else []
-        return ", ".join([count_ranks(self.world_size), describe_model(self.model), *frozen])
+        more = ["a frozen weight"] if self.frozen else []
+        if self.dtype is not torch.float64:
+            more.append(str(self.dtype).removeprefix("torch."))
+        return ", ".join([count_ranks(self.world_size), describe_model(self.model), *more])
 
     def new_model(self, seed: int = 0) -> toys.Transformer:
-        """Return the whole model in float64, the same on every rank."""
-        model = toys.Transformer(**self.model, seed=seed, dtype=torch.float64)
+        """Return the whole model, the same on every rank."""
+        model = toys.Transformer(**self.model, seed=seed, dtype=self.dtype)
         for name in self.frozen:
             model.get_parameter(name).requires_grad_(False)
         return model
@@ -74,6 +77,7 @@ CASES = (
     Case(world_size=3, model=UNEVEN, frozen=FROZEN, data_seed=3),
     Case(world_size=4, model=SMALL, data_seed=4),
 )
+FLOAT32 = Case(world_size=2, model=UNEVEN, dtype=torch.float32)
 
 
 def new_mesh() -> DeviceMesh:

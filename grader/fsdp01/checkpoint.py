@@ -1,6 +1,7 @@
 """Step 6: a checkpoint that holds what is needed to go on, on any number of ranks."""
 
 import tempfile
+import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -36,10 +37,10 @@ Load = Callable[[str, nn.Module, torch.optim.Optimizer], int]
 NUM_SAVED_STEPS = 2
 BATCH_SIZE = 12
 OTHER_LEARNING_RATE = 3e-2  # of the optimizer to load into: the saved one must replace it
-# Saved by this case, then loaded by as many ranks, then by another number of them.
+# Saved by this case, with this next_epoch; loaded by as many ranks, then by another number of them.
 CASES = (
-    (Case(world_size=2, model=TIED, data_seed=1), 3),
-    (Case(world_size=4, model=SHALLOW, frozen=FROZEN, data_seed=2), 1),
+    (Case(world_size=2, model=TIED, data_seed=1), 4, 3),
+    (Case(world_size=4, model=SHALLOW, frozen=FROZEN, data_seed=2), 7, 1),
 )
 
 
@@ -60,26 +61,33 @@ def check_checkpoint(save_checkpoint: Save, load_checkpoint: Load) -> None:
         "  uninterrupted run to 1e-12"
     )
     answers = (save_checkpoint, load_checkpoint)
-    with Check("checkpoint", proof, *answers) as check:
-        for number, (case, other_world_size) in enumerate(CASES):
-            with tempfile.TemporaryDirectory(prefix="shardlab-") as directory:
-                _save(check, save_checkpoint, directory, case, number + 1)
-                truth = truth_of(case)
-                for world_size in (case.world_size, other_world_size):
-                    loaded = (load_checkpoint, directory, case)
-                    check.judge(_load(check, loaded, world_size, truth, number + 1))
+    with (
+        Check("checkpoint", proof, *answers) as check,
+        tempfile.TemporaryDirectory(prefix="shardlab-") as path,
+    ):
+        # All are saved before any is loaded: what lies elsewhere is the last one's by then.
+        for case, next_epoch, _ in CASES:
+            directory = Path(path, str(next_epoch))
+            directory.mkdir()
+            _save(check, save_checkpoint, str(directory), case, next_epoch)
+        for case, next_epoch, other_world_size in CASES:
+            truth = truth_of(case)
+            for world_size in (case.world_size, other_world_size):
+                loaded = (load_checkpoint, str(Path(path, str(next_epoch))), case)
+                check.judge(_load(check, loaded, world_size, truth, next_epoch))
 
 
 # -- observe --------------------------------------------------------------------------------------
 
 
-def observe_save(save: Save, directory: str, case: Case, next_epoch: int) -> None:
-    """Train some steps, then save."""
+def observe_save(save: Save, directory: str, case: Case, next_epoch: int) -> int:
+    """Train some steps, then save; return when that was done, in nanoseconds since the epoch."""
     model, optimizer = new_sharded(case)
     for step in range(NUM_SAVED_STEPS):
         _take_step(model, optimizer, case, step)
     sandbox.mark("save")
     save(directory, model, optimizer, next_epoch)
+    return time.time_ns()
 
 
 def observe_load(load: Load, directory: str, case: Case) -> Observation:
@@ -92,7 +100,8 @@ def observe_load(load: Load, directory: str, case: Case) -> Observation:
     if isinstance(next_epoch, Tensor):
         next_epoch = next_epoch.item()
     stepped = shards_of(model.named_parameters())
-    return Observation(storage.plain(next_epoch), loaded, stepped, lr)
+    plain = next_epoch if isinstance(next_epoch, str) else storage.plain(next_epoch)
+    return Observation(plain, loaded, stepped, lr)
 
 
 def _take_step(model: nn.Module, optimizer: torch.optim.Optimizer, case: Case, step: int) -> None:
@@ -140,13 +149,28 @@ def judge(
         return difference.as_failure(Mistake.OPTIM_NOT_RESTORED, "after the next step, weight")
     for rank, observation in enumerate(seen):
         if observation.next_epoch != next_epoch:
+            came = observation.next_epoch
+            is_of_another = came in [saved_epoch for _, saved_epoch, _ in CASES]
             return Failure(
-                mistake=Mistake.RESUME_FROM_EPOCH_0,
+                mistake=Mistake.SAVED_ELSEWHERE if is_of_another else Mistake.RESUME_FROM_EPOCH_0,
                 expected=f"load_checkpoint returns {next_epoch}, as saved",
-                came=str(observation.next_epoch),
+                came=f"{came}, of another checkpoint" if is_of_another else _describe(came),
                 where=f"rank {rank}",
             )
     return None
+
+
+def _describe(value: object) -> str:
+    return f"{value!r}, a {type(value).__name__}" if isinstance(value, str) else str(value)
+
+
+def judge_saved(directory: Path, returned_ns: int) -> Failure | None:
+    """Judge that nothing was written after the last rank had returned."""
+    late = [path.name for path in directory.rglob("*") if path.stat().st_mtime_ns > returned_ns]
+    if not late:
+        return None
+    came = f"{min(late)} was written after that"
+    return Failure(mistake=Mistake.SAVE_NOT_AWAITED, expected="all files written", came=came)
 
 
 def _load(
@@ -181,7 +205,8 @@ def _save(check: Check, save: Save, directory: str, case: Case, next_epoch: int)
     """Save on the case's ranks; tell a state that only some ranks collect from other hangs."""
     try:
         saved = (observe_save, save, directory, case, next_epoch)
-        check.launch(*saved, world_size=case.world_size, case=f"saving on {case.text}")
+        run = check.launch(*saved, world_size=case.world_size, case=f"saving on {case.text}")
+        check.judge(judge_saved(Path(directory), max(run.results)))
     except (DeadlockError, CollectiveMismatchError) as error:
         ledger = error.run.ledger if error.run else Ledger()
         since_mark = [ledger.phases(rank)[1:] for rank in range(case.world_size)]

@@ -11,7 +11,9 @@ import sandbox
 from grader.check import Check
 from grader.fsdp01.cases import SHALLOW, TIED, Case
 from grader.fsdp01.judge_step import judge_gradients
+from grader.fsdp01.judge_units import judge_units
 from grader.fsdp01.truth import StepTruth, train
+from grader.fsdp01.units import Unit, blocks_of, units_of
 from grader.mistakes import Mistake
 from grader.shards import Shard, chunk_rows, shards_of
 from grader.verdict import Failure
@@ -52,6 +54,8 @@ class Observation:
 
     returned: str
     weights: dict[str, Shard] = field(default_factory=dict)
+    blocks: tuple[str, ...] = ()
+    units: tuple[Unit, ...] = ()
     gradients: dict[str, Shard] = field(default_factory=dict)
 
 
@@ -75,12 +79,13 @@ def observe(shard_hybrid: ShardHybrid, hybrid: HybridCase) -> Observation:
     if not isinstance(model, nn.Module):
         return Observation(type(model).__name__)
     weights = shards_of(model.named_parameters())
+    blocks, units = blocks_of(model), units_of(model)
     tokens = case.tokens(0, dist.get_rank()).to(sandbox.device())
     sandbox.mark("step")
     toys.next_token_loss(model(tokens), tokens).backward()
     sandbox.mark("end")
     gradients = shards_of((name, weight.grad) for name, weight in model.named_parameters())
-    return Observation("Module", weights, gradients)
+    return Observation("Module", weights, blocks, units, gradients)
 
 
 def judge(
@@ -91,6 +96,7 @@ def judge(
     for rank, observation in enumerate(seen):
         failure = failure or (
             _judge_placements(observation, rank, truth, hybrid)
+            or judge_units(observation.blocks, observation.units)
             or _judge_groups(ledger, rank, hybrid)
         )
     return failure or judge_gradients([observation.gradients for observation in seen], [truth])
@@ -106,7 +112,10 @@ def _judge_placements(
         return Failure(mistake=Mistake.WRONG_RESULT, expected=expected, came=came, where=where)
     expected = f"{', '.join(PLACEMENTS)} on the mesh {hybrid.mesh}"
     for name, whole in truth.weights.items():
-        shard = observation.weights[name]
+        shard = observation.weights.get(name)
+        if shard is None:
+            expected, came = "the model itself", f"no parameter '{name}'"
+            return Failure(mistake=Mistake.WRONG_RESULT, expected=expected, came=came, where=where)
         rows = chunk_rows(len(whole), rank % hybrid.num_shards, hybrid.num_shards)
         is_2d = shard.placements == PLACEMENTS
         is_placed = is_2d and shard.mesh == hybrid.mesh

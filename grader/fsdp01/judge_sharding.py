@@ -1,9 +1,9 @@
-"""Judge a sharded model: who holds what, which units there are, and what one step sends."""
+"""Judge a sharded model: who holds what, and what one step sends."""
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
@@ -12,6 +12,7 @@ from torch import Tensor
 
 from grader.fsdp01.cases import Case
 from grader.fsdp01.judge_step import judge_gradients
+from grader.fsdp01.judge_units import judge_units, judge_wrapping
 from grader.fsdp01.truth import StepTruth
 from grader.fsdp01.units import Collectives, expected_collectives
 from grader.mistakes import Mistake
@@ -31,11 +32,11 @@ def judge_structure(seen: Sequence[Observation], weights: Mapping[str, Tensor]) 
     for rank, observation in enumerate(seen):
         failure = (
             _judge_returned(observation)
-            or _judge_wrapping(observation)
+            or judge_wrapping(observation.weights, observation.blocks)
             or _judge_place(observation)
             or _judge_shards(observation, weights, rank, len(seen))
             or _judge_bytes(observation, rank, len(seen))
-            or _judge_units(observation)
+            or judge_units(observation.blocks, observation.units)
         )
         if failure is not None:
             return replace(failure, where=f"rank {rank}")
@@ -50,22 +51,6 @@ def _judge_returned(observation: Observation) -> Failure | None:
     )
 
 
-def _judge_wrapping(observation: Observation) -> Failure | None:
-    """Find parameters that are still plain tensors."""
-    plain = [name for name, shard in observation.weights.items() if shard.placements is None]
-    if not plain:
-        return None
-    came = f"{len(plain)} plain tensors, '{plain[0]}' the first"
-    outside = [name for name in plain if not _is_inside(name, observation.blocks)]
-    if plain == outside and len(plain) < len(observation.weights):
-        mistake = Mistake.ROOT_NOT_WRAPPED
-    elif len(plain) == len(observation.weights):
-        mistake = Mistake.NOT_WRAPPED
-    else:
-        mistake = Mistake.BLOCK_NOT_WRAPPED
-    return Failure(mistake=mistake, expected="every parameter a DTensor", came=came)
-
-
 def _judge_place(observation: Observation) -> Failure | None:
     if observation.is_in_place:
         return None
@@ -74,10 +59,6 @@ def _judge_place(observation: Observation) -> Failure | None:
         expected="the model that was given, sharded",
         came="other parameters than the given model's",
     )
-
-
-def _is_inside(name: str, modules: Iterable[str]) -> bool:
-    return any(name.startswith(f"{module}.") for module in modules)
 
 
 def _judge_shards(
@@ -138,36 +119,6 @@ def _judge_bytes(observation: Observation, rank: int, world_size: int) -> Failur
         mistake=Mistake.REPLICATED,
         expected=f"{share:,} bytes held on each rank: its padded shards",
         came=f"{observation.held_bytes:,} bytes on rank {rank}",
-    )
-
-
-def _judge_units(observation: Observation) -> Failure | None:
-    """Require that each block is a unit of its own, and that the root is wrapped too."""
-    unit_of_block = {
-        module: unit
-        for unit in observation.units
-        for module in unit.modules
-        if module in observation.blocks
-    }
-    missing = [block for block in observation.blocks if block not in unit_of_block]
-    shared = [
-        unit for unit in observation.units if len(set(unit.modules) & unit_of_block.keys()) > 1
-    ]
-    if not missing and not shared:
-        return None
-    if not observation.units:
-        mistake = Mistake.NOT_WRAPPED
-    elif missing == list(observation.blocks):
-        mistake = Mistake.ROOT_ONLY_WRAP
-    else:
-        mistake = Mistake.BLOCK_NOT_WRAPPED
-    units = [
-        " + ".join(module or "the root" for module in unit.modules) for unit in observation.units
-    ]
-    return Failure(
-        mistake=mistake,
-        expected=f"{len(observation.blocks)} blocks, each a unit of its own",
-        came=f"units: {', '.join(units) or 'none'}",
     )
 
 

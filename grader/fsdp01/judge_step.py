@@ -9,7 +9,7 @@ from torch import Tensor
 
 from grader.fsdp01.truth import CLIPPINGS, Clipping, StepTruth, norm_of
 from grader.mistakes import Mistake
-from grader.parity import find_difference, is_close
+from grader.parity import find_difference, is_close, is_close_in_float32
 from grader.shards import Shard, chunk_rows
 from grader.verdict import Failure
 
@@ -23,6 +23,7 @@ class StepSeen:
     grad_norm: float = 0.0
     arrived: list[dict[str, Shard]] = field(default_factory=list)  # gradients, per optimizer.step()
     weights: dict[str, Shard] = field(default_factory=dict)
+    num_foreign: int = 0  # samples of other ranks that the model was given
 
 
 def judge_steps(
@@ -33,6 +34,8 @@ def judge_steps(
         ranks = [steps[step] for steps in seen if step < len(steps)]
         failure = (
             _judge_returned(ranks, len(seen))
+            or _judge_own_samples(ranks)
+            or _judge_order(ranks, truth)
             or judge_loss([rank.loss for rank in ranks], truth)
             or judge_arrived([rank.arrived for rank in ranks], truths[: step + 1], max_norm)
             or judge_norm([rank.grad_norm for rank in ranks], truth)
@@ -58,14 +61,35 @@ def judge_any_clipping(judge: Callable[[Clipping], Failure | None]) -> Failure |
 def _judge_returned(ranks: Sequence[StepSeen], world_size: int) -> Failure | None:
     for rank, seen in enumerate(ranks):
         if seen.returned != "numbers":
+            is_tensor = "Tensor" in seen.returned and "," in seen.returned
             return Failure(
-                mistake=Mistake.WRONG_RESULT,
-                expected="(loss, grad_norm), two numbers",
+                mistake=Mistake.NOT_A_NUMBER if is_tensor else Mistake.WRONG_RESULT,
+                expected="(loss, grad_norm), two floats",
                 came=seen.returned,
                 where=f"rank {rank}",
             )
     assert len(ranks) == world_size
     return None
+
+
+def _judge_own_samples(ranks: Sequence[StepSeen]) -> Failure | None:
+    for rank, seen in enumerate(ranks):
+        if seen.num_foreign:
+            return Failure(
+                mistake=Mistake.FOREIGN_SAMPLES,
+                expected="the model called with this rank's samples",
+                came=f"with {seen.num_foreign} of other ranks",
+                where=f"rank {rank}",
+            )
+    return None
+
+
+def _judge_order(ranks: Sequence[StepSeen], truth: StepTruth) -> Failure | None:
+    is_swapped = all(
+        is_close(seen.loss, truth.grad_norm) and is_close(seen.grad_norm, truth.loss)
+        for seen in ranks
+    )
+    return Failure(mistake=Mistake.SWAPPED, where="every rank") if is_swapped else None
 
 
 def judge_initial(
@@ -95,6 +119,8 @@ def judge_loss(losses: Sequence[float], truth: StepTruth) -> Failure | None:
         mistake = Mistake.LOCAL_LOSS
     elif all(is_close(loss, truth.loss * len(losses)) for loss in losses):
         mistake = Mistake.LOSS_SUMMED
+    elif all(is_close_in_float32(loss, truth.loss) for loss in losses):
+        mistake = Mistake.LOW_PRECISION
     else:
         mistake = Mistake.WRONG_LOSS
     return _numbers(mistake, "loss", truth.loss, losses[wrong[0]], wrong[0], len(losses))
@@ -201,6 +227,8 @@ def judge_norm(norms: Sequence[float], truth: StepTruth) -> Failure | None:
         mistake = Mistake.LOCAL_GRAD_NORM
     elif truth.clip_factor < 1 and all(abs(norm - clipped) < 1e-5 for norm in norms):
         mistake = Mistake.NORM_AFTER_CLIP
+    elif all(is_close_in_float32(norm, truth.grad_norm) for norm in norms):
+        mistake = Mistake.LOW_PRECISION
     else:
         mistake = Mistake.WRONG_GRAD_NORM
     came = norms[wrong[0]]
@@ -216,9 +244,10 @@ def judge_weights(weights: Sequence[Mapping[str, Shard]], truth: StepTruth) -> F
 def _numbers(
     mistake: Mistake, what: str, expected: float, came: float, rank: int, world_size: int
 ) -> Failure:
+    num_digits = next((n for n in (6, 12) if f"{expected:.{n}g}" != f"{came:.{n}g}"), 17)
     return Failure(
         mistake=mistake,
-        expected=f"{what} {expected:.6g} on every rank",
-        came=f"{came:.6g}",
+        expected=f"{what} {expected:.{num_digits}g} on every rank",
+        came=f"{came:.{num_digits}g}",
         where=f"rank {rank} of {world_size}",
     )

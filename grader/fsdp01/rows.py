@@ -15,7 +15,7 @@ from grader.verdict import Failure
 from sandbox.pictures.shard_picture import ShardPicture
 
 NUM_ROWS = (12, 5, 13, 6, 9, 1, 3)
-WORLD_SIZES = (1, 2, 3, 4, 5)
+WORLD_SIZES = (2, 3, 4, 5, 1)
 CASES = [(num_rows, world_size) for num_rows in NUM_ROWS for world_size in WORLD_SIZES]
 MAX_ROW = 10**12
 MAX_DRAWN_ROW = 1_000
@@ -76,8 +76,12 @@ def _judge_case(
         return None
     # Rows that do not exist count once per side, however many an answer names.
     held = [range(max(first, -1), min(stop, num_rows + 1)) for first, stop in came]
+    mistake = _name_mistake(num_rows, held)
     takes_rest = _held(came) == _held(_rest_to_last(num_rows, len(came)))
-    mistake = Mistake.REST_TO_LAST_RANK if takes_rest else _name_mistake(num_rows, held)
+    if takes_rest:
+        mistake = Mistake.REST_TO_LAST_RANK
+    elif len(came) > 1 and len(set(came)) == 1:
+        mistake = Mistake.SAME_ROWS
     return Failure(mistake=mistake, expected=_text(expected), came=_text(came), where=where)
 
 
@@ -98,11 +102,13 @@ def _text(pairs: list[tuple[int, int]]) -> str:
 
 def _name_mistake(num_rows: int, held: Sequence[range]) -> Mistake:
     holders = Counter(row for rows in held for row in rows)
+    if holders.keys() - set(range(num_rows)):
+        return Mistake.ROWS_BEYOND
     if any(count > 1 for count in holders.values()):
         return Mistake.ROWS_TWICE
     if set(range(num_rows)) - set(holders):
         return Mistake.ROWS_LOST
-    return Mistake.BALANCED_SPLIT if len(holders) == num_rows else Mistake.WRONG_RESULT
+    return Mistake.BALANCED_SPLIT
 
 
 def _is_small(pair: tuple[int, int]) -> bool:
@@ -112,14 +118,20 @@ def _is_small(pair: tuple[int, int]) -> bool:
 def draw_rows(rows_of_rank: Rows, num_rows: int, world_size: int) -> ShardPicture | None:
     """Return a picture of the rows that `rows_of_rank` gives each rank."""
     try:
-        pairs = [rows_of_rank(num_rows, rank, world_size) for rank in range(world_size)]
+        returned = [rows_of_rank(num_rows, rank, world_size) for rank in range(world_size)]
     except NotImplementedError:
         verdict.show(verdict.not_solved("draw_rows", "rows_of_rank"))
         return None
-    answers = [_as_rows(pair) for pair in pairs]
-    small = [pair for pair in answers if isinstance(pair, tuple) and _is_small(pair)]
-    if len(small) < len(answers):
+    answers = [_as_rows(pair) for pair in returned]
+    pairs = [pair for pair in answers if isinstance(pair, tuple) and _is_small(pair)]
+    if len(pairs) < len(answers):
         came = ", ".join(map(str, answers))
         verdict.show(f"Not drawn, since it takes pairs of rows up to {MAX_DRAWN_ROW:,}: {came}")
         return None
-    return ShardPicture([range(*pair) for pair in small])
+    placed = {row for pair in pairs for row in range(*pair)}
+    existing = set(range(num_rows))
+    if placed - existing:
+        verdict.show(f"rows_of_rank names rows that do not exist; there are {num_rows}.")
+    elif placed != existing:
+        verdict.show(f"rows_of_rank places {len(placed)} of {num_rows} rows.")
+    return ShardPicture([range(*pair) for pair in pairs])

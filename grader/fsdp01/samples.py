@@ -1,21 +1,21 @@
 """Step 4: every rank its own slice of the data, the slices together the epoch exactly once."""
 
-import builtins
 import itertools
-import sys
+import operator
 from collections import Counter
 from collections.abc import Callable, Sequence
 from typing import Any
 
 from grader.check import Check
+from grader.fsdp01.cases import count_ranks
 from grader.mistakes import Mistake
 from grader.verdict import Failure
-from sandbox.source import is_learners
+from grader.whereabouts import elsewhere, random_state
 
 SampleIds = Callable[[int, int, int, int, int], Sequence[int]]
 Slices = list[list[int]]  # one list of sample ids per rank
 
-NUM_EPOCHS = 3
+NUM_EPOCHS = 7
 CASES = ((12, 1), (24, 2), (36, 3), (48, 4))  # (num_samples, world_size)
 SEEDS = (0, 5)
 MAX_SHOWN = 6
@@ -31,6 +31,23 @@ def check_sample_ids(sample_ids: SampleIds) -> None:
             for launched in (observe, observe_elsewhere)
         )
         check.judge(judge_all(first, second))
+        check.judge(judge_state(check.launch(changes_state, sample_ids, world_size=1).results[0]))
+
+
+def changes_state(sample_ids: SampleIds) -> str:
+    """Return whose global random state a call changes, "" if none."""
+    before = random_state()
+    sample_ids(12, 1, 5, 0, 2)
+    after = random_state()
+    return next((name for name in before if before[name] != after[name]), "")
+
+
+def judge_state(changed: str) -> Failure | None:
+    """Judge that whatever else draws at random is left alone."""
+    if not changed:
+        return None
+    expected, came = "a generator of your own", f"the global state of {changed} was changed"
+    return Failure(mistake=Mistake.GLOBAL_RANDOM_STATE, expected=expected, came=came)
 
 
 def observe(sample_ids: SampleIds) -> list[list[Slices] | str]:
@@ -43,19 +60,9 @@ def observe(sample_ids: SampleIds) -> list[list[Slices] | str]:
 
 
 def observe_elsewhere(sample_ids: SampleIds) -> list[list[Slices] | str]:
-    """Observe as in another Python, where `hash` of a text is another number."""
-    true_hash = builtins.hash
-
-    def other_hash(value: object) -> int:
-        caller = sys._getframe(1).f_code.co_filename
-        is_text = isinstance(value, str | bytes | tuple)
-        return true_hash((value, "elsewhere") if is_text and is_learners(caller) else value)
-
-    builtins.hash = other_hash
-    try:
+    """Observe as in another Python, an hour or more later; `hash` of a text is another number."""
+    with elsewhere():
         return observe(sample_ids)
-    finally:
-        builtins.hash = true_hash
 
 
 def _slices_of_epochs(
@@ -65,13 +72,24 @@ def _slices_of_epochs(
     for epoch in range(NUM_EPOCHS):
         slices = []
         for rank in range(world_size):
-            answer = sample_ids(num_samples, epoch, seed, rank, world_size)
-            try:
-                slices.append([int(sample_id) for sample_id in answer])
-            except (TypeError, ValueError):
-                return type(answer).__name__
+            ids = _as_ids(sample_ids(num_samples, epoch, seed, rank, world_size))
+            if isinstance(ids, str):
+                return ids
+            slices.append(ids)
         epochs.append(slices)
     return epochs
+
+
+def _as_ids(answer: Any) -> list[int] | str:
+    """Return the ids of a list, tuple, range, or 1-D tensor or array of ints; else what it is."""
+    kind = type(answer).__name__
+    ids = answer.tolist() if hasattr(answer, "tolist") else answer
+    if not isinstance(ids, list | tuple | range):
+        return kind
+    try:
+        return list(map(operator.index, ids))
+    except TypeError:
+        return f"a {kind} of {type(next(iter(ids))).__name__}"
 
 
 def judge_all(first: list[list[Slices] | str], second: list[list[Slices] | str]) -> Failure | None:
@@ -109,7 +127,7 @@ def judge_slices(epochs: Sequence[Slices], num_samples: int) -> Failure | None:
     for epoch, slices in enumerate(epochs):
         failure = judge_epoch(slices, num_samples)
         if failure is not None:
-            where = f"epoch {epoch}, {num_samples} samples on {len(slices)} ranks"
+            where = f"epoch {epoch}, {num_samples} samples on {count_ranks(len(slices))}"
             return Failure(
                 mistake=failure.mistake, expected=failure.expected, came=failure.came, where=where
             )
@@ -123,8 +141,11 @@ def _judge_reshuffled(epochs: Sequence[Slices]) -> Failure | None:
         for rank in range(num_ranks):
             one, other = epochs[first][rank], epochs[second][rank]
             if one == other or (num_ranks > 1 and set(one) == set(other)):
+                is_repeated = one == other
                 return Failure(
-                    mistake=Mistake.NO_SET_EPOCH,
+                    mistake=(
+                        Mistake.NO_SET_EPOCH if is_repeated else Mistake.SHUFFLED_INSIDE_SLICE
+                    ),
                     expected="other samples for a rank in another epoch",
                     came=f"{_shorten(one)} in epoch {first}, {_shorten(other)} in epoch {second}",
                     where=f"rank {rank} of {num_ranks}",
@@ -133,27 +154,30 @@ def _judge_reshuffled(epochs: Sequence[Slices]) -> Failure | None:
 
 
 def _judge_order(epochs: Sequence[Slices]) -> Failure | None:
-    """Judge the order where one rank has it all: not counted off, no rotation of another epoch's.
+    """Judge the order of a rank's samples: not counted off, no rotation of another epoch's.
 
     A shuffle of 12 does either once in a million times.
     """
-    if len(epochs[0]) > 1 or len(epochs[0][0]) < MIN_TO_JUDGE_ORDER:
-        return None
-    orders = [slices[0] for slices in epochs]
-    for epoch, order in enumerate(orders):
-        steps = {(b - a) % len(order) for a, b in itertools.pairwise(order)}
-        if len(steps) == 1 or any(_is_rotation(order, other) for other in orders[:epoch]):
-            return Failure(
-                mistake=Mistake.NOT_SHUFFLED,
-                expected="a shuffled order, another one in each epoch",
-                came="; ".join(f"epoch {i}: {_shorten(own)}" for i, own in enumerate(orders)),
-                where="1 rank",
-            )
+    for rank in range(len(epochs[0])):
+        orders = [slices[rank] for slices in epochs]
+        for epoch, order in enumerate(orders):
+            if len(order) < MIN_TO_JUDGE_ORDER:
+                continue
+            num_samples = len(order) * len(epochs[0])
+            steps = {(b - a) % num_samples for a, b in itertools.pairwise(order)}
+            if len(steps) == 1 or any(_is_rotation(order, other) for other in orders[:epoch]):
+                shown = enumerate(orders[: max(2, epoch + 1)][-2:], start=max(0, epoch - 1))
+                return Failure(
+                    mistake=Mistake.NOT_SHUFFLED,
+                    expected="a shuffled order, another one in each epoch",
+                    came="; ".join(f"epoch {i}: {_shorten(own)}" for i, own in shown),
+                    where=f"rank {rank} of {len(epochs[0])}",
+                )
     return None
 
 
 def _is_rotation(order: list[int], other: list[int]) -> bool:
-    start = other.index(order[0])
+    start = other.index(order[0]) if order[0] in other else 0
     return order == other[start:] + other[:start]
 
 

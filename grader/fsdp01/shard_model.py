@@ -10,10 +10,10 @@ from torch.distributed.device_mesh import DeviceMesh
 import sandbox
 from grader.check import Check
 from grader.fsdp01 import judge_sharding
-from grader.fsdp01.cases import CASES, Case, new_mesh
+from grader.fsdp01.cases import CASES, FLOAT32, Case, new_mesh
 from grader.fsdp01.truth import train, weights_of
-from grader.fsdp01.units import Unit, owners_of, units_of
-from grader.held import live_storages, new_bytes
+from grader.fsdp01.units import Unit, blocks_of, owners_of, units_of
+from grader.held import array_bytes, live_storages, new_bytes
 from grader.shards import Shard, shards_of
 from sandbox import toys
 from sandbox.errors import CollectiveMismatchError, DeadlockError
@@ -43,6 +43,17 @@ def check_shard_model(shard_model: ShardModel) -> None:
         "  are those of the units, and the gradients are right: on 1, 2, 3 and 4 ranks"
     )
     with Check("shard_model", proof, shard_model) as check:
+        # A model in float32 first: a single one is enough, its sharding alone is judged.
+        run = check.launch(
+            observe,
+            shard_model,
+            FLOAT32,
+            is_stepping=False,
+            world_size=FLOAT32.world_size,
+            case=FLOAT32.text,
+        )
+        weights = weights_of(FLOAT32.new_model())
+        check.judge(judge_sharding.judge_structure(run.results, weights))
         for case in CASES:
             model = case.new_model()
             weights = weights_of(model)
@@ -74,10 +85,9 @@ def observe(shard_model: ShardModel, case: Case, is_stepping: bool = True) -> Ob
     if not isinstance(model, nn.Module):
         return Observation(returned=type(model).__name__)
     is_in_place = set(map(id, given.parameters())) == set(map(id, model.parameters()))
-    held_bytes = new_bytes(before)
+    held_bytes = new_bytes(before) + array_bytes(model)
     weights = shards_of(model.named_parameters())
-    modules = dict(model.named_modules())
-    blocks = tuple(name for name, module in modules.items() if isinstance(module, toys.Block))
+    blocks = blocks_of(model)
     units = units_of(model)
     loss = None
     unit_modules = {name for unit in units for name in unit.modules}

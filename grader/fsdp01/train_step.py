@@ -7,6 +7,7 @@ import torch.distributed as dist
 from torch import Tensor, nn
 
 import sandbox
+from grader import storage
 from grader.check import Check
 from grader.fsdp01.cases import CASES, LEARNING_RATE, Case, new_sharded
 from grader.fsdp01.judge_step import StepSeen, judge_any_clipping, judge_steps
@@ -52,16 +53,26 @@ def _observe_steps(
         gradients = ((name, weight.grad) for name, weight in model.named_parameters())
         arrived.append(shards_of(gradients))
 
+    forwarded: list[list[int]] = []
+
+    def record_tokens(_: nn.Module, args: tuple, kwargs: dict) -> None:
+        if torch.is_grad_enabled():
+            forwarded.extend([*args, *kwargs.values()][0].flatten(0, -2).tolist())
+
+    model.register_forward_pre_hook(record_tokens, with_kwargs=True)
     optimizer.register_step_pre_hook(lambda _, *call: record_gradients(record, *call))
     seen: list[StepSeen] = []
     for step in range(num_steps):
         arrived.clear()
+        forwarded.clear()
         tokens = case.tokens(step, dist.get_rank()).to(sandbox.device())
         numbers = _as_numbers(train_step(model, optimizer, tokens, max_norm))
         if isinstance(numbers, str):
             return [*seen, StepSeen(returned=numbers)]
+        own = tokens.tolist()
+        num_foreign = sum(sample not in own for sample in forwarded)
         weights = shards_of(model.named_parameters())
-        seen.append(StepSeen("numbers", *numbers, list(arrived), weights))
+        seen.append(StepSeen("numbers", *numbers, list(arrived), weights, num_foreign))
     return seen
 
 
@@ -69,11 +80,10 @@ def _as_numbers(answer: object) -> tuple[float, float] | str:
     """Return (loss, grad_norm) as plain floats, or what came instead."""
     if not isinstance(answer, tuple | list) or len(answer) != 2:
         return type(answer).__name__
-    try:
-        loss, grad_norm = (float(number) for number in answer)
-    except (TypeError, ValueError, RuntimeError):
+    loss, grad_norm = map(storage.plain, answer)
+    if isinstance(loss, str) or isinstance(grad_norm, str):
         return f"({', '.join(type(number).__name__ for number in answer)})"
-    return loss, grad_norm
+    return float(loss), float(grad_norm)
 
 
 def _judge(

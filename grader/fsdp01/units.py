@@ -8,7 +8,8 @@ from typing import Any
 from torch import nn
 from torch.distributed.fsdp import FSDPModule
 
-from grader.shards import padded_numel
+from grader.shards import padded_numel, plain_name
+from sandbox import toys
 
 Collectives = Counter[tuple[str, int]]  # (op, elements of the unsharded tensor) -> how many
 
@@ -25,17 +26,17 @@ class Unit:
 def units_of(model: nn.Module) -> tuple[Unit, ...]:
     """Return the model's units. Whether the root, left at its default, keeps its parameters is
     decided by FSDP2 in the first forward: before it, the root counts as resharded."""
-    names = {id(parameter): name for name, parameter in model.named_parameters()}
+    names = {id(parameter): plain_name(name) for name, parameter in model.named_parameters()}
     modules: dict[int, list[str]] = {}
     groups: dict[int, Any] = {}
     for name, module in model.named_modules():
         if isinstance(module, FSDPModule):
             for group in module._get_fsdp_state()._fsdp_param_groups:
-                modules.setdefault(id(group), []).append(name)
+                modules.setdefault(id(group), []).append(plain_name(name))
                 groups[id(group)] = group
     return tuple(
         Unit(
-            modules=tuple(modules[key]),
+            modules=tuple(dict.fromkeys(modules[key])),
             parameters=tuple(
                 names[id(param.sharded_param)]
                 for param in group.fsdp_params
@@ -45,6 +46,12 @@ def units_of(model: nn.Module) -> tuple[Unit, ...]:
         )
         for key, group in groups.items()
     )
+
+
+def blocks_of(model: nn.Module) -> tuple[str, ...]:
+    """Return the names of the model's blocks."""
+    modules = model.named_modules()
+    return tuple(plain_name(name) for name, module in modules if isinstance(module, toys.Block))
 
 
 def owners_of(parameters: Iterable[str], units: Iterable[Unit]) -> dict[str, Unit]:

@@ -12,6 +12,14 @@ WEIGHTS_NOT_RESTORED = (
     "After loading, a weight is not the one that was saved.",
     "load into the model's state dict, then set it: set_state_dict",
 )
+SAVED_ELSEWHERE = (
+    "Something that loading needs was saved outside the directory that was given.",
+    "write everything below `directory`: it is all that moves with a checkpoint",
+)
+SAVE_NOT_AWAITED = (
+    "save_checkpoint returned on every rank before its files were written.",
+    "wait for it: dcp.save, or .result() of what dcp.async_save returns",
+)
 OPTIM_NOT_RESTORED = (
     "The weights came back, the optimizer's moments or its settings did not.",
     "save and load its whole state; get_state_dict gives a fresh AdamW its empty moments",

@@ -1,5 +1,9 @@
 """Mistakes in predicting how many bytes the ranks send."""
 
+ITEMSIZE_FORGOTTEN = (
+    "Elements are counted, not bytes.",
+    "multiply by itemsize, the bytes of one element",
+)
 PADDING_FORGOTTEN = (
     "The padding is missing: what is sent is a multiple of world_size.",
     "count ceil(rows / world_size) * world_size rows",

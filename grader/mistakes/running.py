@@ -4,6 +4,14 @@ NOT_A_FUNCTION = (
     "The answer is not a function.",
     "define it with def, under the name in the text; do not call it or assign over it",
 )
+WRONG_SIGNATURE = (
+    "The function does not take the arguments that it is called with.",
+    "leave the def line as it was given",
+)
+USES_THE_GRADER = (
+    "The answer calls the grader's own code.",
+    "write it yourself, with torch and the functions of this notebook",
+)
 RAISED = ("The function raised an exception.", "read the line named above; fix it, run again")
 WRONG_RESULT = (
     "What the function returns is not what its docstring asks for.",

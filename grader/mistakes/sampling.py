@@ -4,6 +4,14 @@ SAME_DATA_ON_EVERY_RANK = (
     "All ranks train on the same samples, so the other ranks' work is wasted.",
     "cut the shuffled order by rank, for example order[rank::world_size]",
 )
+GLOBAL_RANDOM_STATE = (
+    "The global random state is changed: whatever else draws from it repeats itself now.",
+    "torch.Generator().manual_seed(…), and torch.randperm(…, generator=generator)",
+)
+SHUFFLED_INSIDE_SLICE = (
+    "A rank keeps the same samples in every epoch; only their order is shuffled.",
+    "shuffle all the samples first, then cut the slices",
+)
 NO_SET_EPOCH = (
     "A later epoch repeats the first one's slices: nothing was reshuffled.",
     "let the epoch take part in the seed of the shuffle (what set_epoch does for a sampler)",

@@ -6,6 +6,11 @@ ROWS_LOST = (
     "Some rows are held by no rank.",
     "round the number of rows per rank up, not down: ceil(num_rows / world_size)",
 )
+ROWS_BEYOND = (
+    "An answer names rows that do not exist.",
+    "cap both ends: min(…, num_rows), and begin at 0",
+)
+SAME_ROWS = ("Every rank gets the same rows.", "let `rank` decide where its rows start")
 ROWS_TWICE = ("Some rows are held by two ranks.", "start a rank's rows where the last stopped")
 REST_TO_LAST_RANK = (
     "The number of rows per rank is rounded down, and the last rank takes all that is left.",
@@ -37,6 +42,10 @@ NOT_IN_PLACE = (
 BLOCK_NOT_WRAPPED = (
     "A block is not a unit of its own; its parameters belong to the unit around it.",
     "loop over all of model.blocks, however many there are",
+)
+NOT_RESHARDED = (
+    "Blocks stay whole after their forward, so at its end every rank holds the whole model.",
+    "leave reshard_after_forward out for the blocks: then one of them is whole at a time",
 )
 ROOT_NOT_WRAPPED = (
     "The root is not a unit, so what lies outside the blocks stays whole on every rank.",

@@ -6,6 +6,14 @@ WRONG_MODEL = (
     "The model is not the one that config describes.",
     'make it from the argument: toys.Transformer(**config["model"])',
 )
+CONFIG_CHANGED = (
+    "build changes the config that it is given, and others go on to use it.",
+    'read it: config["model"], not config.pop("model")',
+)
+OPTIMIZER_INCOMPLETE = (
+    "The optimizer holds a part of the model's parameters, so the others never move.",
+    "create it from all of model.parameters()",
+)
 OPTIMIZER_BEFORE_SHARD = (
     "The optimizer holds the parameters from before sharding; the model's never move.",
     "shard first, then create the optimizer from model.parameters()",
@@ -17,6 +25,15 @@ WRONG_OPTIMIZER = (
 
 # -- one training step ----------------------------------------------------------------------------
 
+LOW_PRECISION = (
+    "The number agrees only to the 7 digits of float32; the model's is float64.",
+    "keep the dtype: reduce loss.detach().clone(), not a new torch.tensor(…)",
+)
+FOREIGN_SAMPLES = (
+    "A rank trains on samples of another rank, so that work is done twice.",
+    "give the model the tokens of this rank as they come; FSDP2 averages the gradients",
+)
+SWAPPED = ("The two numbers are swapped.", "return (loss, grad_norm), in this order")
 WRONG_LOSS = (
     "The loss is not the mean over the whole batch.",
     "average the ranks' losses: all_reduce with ReduceOp.AVG, on a detached copy",

@@ -10,8 +10,13 @@ exercises/nbgrader_config.py puts these in place. A notebook passes through them
     scoring         earns a graded cell's points if a check recorded that it passed
     feedback        is shown to the student without hidden tests
 
+Before a graded cell, hooks are taken out: IPython's events and transformers, tracing, finders of
+modules that the notebook defines. An answer that uses the grader's own functions is refused.
+
 What this cannot do, because answers and checks share one kernel process and one user: stop an
-answer that patches torch or Python itself, replaces the warm process by a program of its own,
-changes the checks' functions inside a rank, writes the record of passed checks, or reads and
-changes the instructor's files by absolute path; and limit memory and disk. That takes isolation.
+answer that patches torch or Python itself, runs code of its own when it is pickled or when its
+result is unpickled, from a thread, or behind a hook whose origin it hides, replaces the warm
+process by a program of its own, changes the checks' functions inside a rank, writes the record of
+passed checks, or reads and changes the instructor's files by absolute path; and limit memory and
+disk. That takes isolation.
 """

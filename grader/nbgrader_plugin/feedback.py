@@ -1,12 +1,21 @@
-"""Take hidden tests out of what students get back."""
+"""What students get back: a page that names each check, without hidden tests."""
 
+from pathlib import Path
 from typing import Any
 
 from nbformat import NotebookNode
 from nbgrader.preprocessors import ClearHiddenTests
+from nbgrader.server_extensions import formgrader
 from traitlets import List
 
+from grader.course import ROOT
 from grader.nbgrader_plugin.scoring import is_autograded
+
+
+def template_folders() -> list[str]:
+    """Return where templates of feedback are looked for: ours, which extends nbgrader's."""
+    of_nbgrader = Path(formgrader.__file__).parent / "templates"
+    return [str(ROOT / "exercises" / "templates"), str(of_nbgrader)]
 
 
 class HideTests(ClearHiddenTests):

@@ -1,4 +1,7 @@
-"""Import the checks anew before a graded cell, so that no change made to them has an effect."""
+"""Import the checks anew before a graded cell, so that no change made to them has an effect.
+
+What an answer hung into IPython and Python's imports is taken out before that.
+"""
 
 import ast
 import re
@@ -13,7 +16,21 @@ MAGICS = re.compile(r"^[%!].*$", re.MULTILINE)
 # %%ranks keeps its worlds in sandbox.magic, which no check uses; it goes on with the old modules.
 KEPT = "sandbox.magic"
 CODE = """
-import sys
+import sys, threading
+from IPython.core.inputtransformer2 import TransformerManager as _Manager
+_shell = get_ipython()
+for _callbacks in _shell.events.callbacks.values():
+    _callbacks.clear()
+_shell.ast_transformers.clear()
+_shell.input_transformers_post.clear()
+_shell.input_transformer_manager = _Manager()
+for _set in (sys.settrace, sys.setprofile, threading.settrace, threading.setprofile):
+    _set(None)
+sys.meta_path[:] = [
+    _finder
+    for _finder in sys.meta_path
+    if (_finder if isinstance(_finder, type) else type(_finder)).__module__ != "__main__"
+]
 _old_warm = [sys.modules.get("sandbox.warm")]  # in a list: rebind leaves it alone
 for _name in [name for name in sys.modules if name.partition(".")[0] in {packages}]:
     if _name != {kept!r}:

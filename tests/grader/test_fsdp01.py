@@ -1,12 +1,15 @@
 """fsdp01's checks accept every right answer and name the mistake of every wrong one."""
 
+import inspect
 import os
+import re
 from pathlib import Path
 
 import answers
 import pytest
 
 from grader import explain, fsdp01
+from grader.fsdp01 import make_trainer
 from grader.mistakes import Mistake
 from grader.verdict import CheckFailed, NotSolved
 from sandbox.errors import RankTimeoutError
@@ -95,6 +98,35 @@ def test_an_endless_loop_ends_with_the_budget(capfd, monkeypatch, tmp_path):
     out = capfd.readouterr().out
     assert "endless.py, line" in out
     assert "Hint" not in out
+
+
+def test_the_config_that_is_judged_is_the_notebooks():
+    assert answers.solution(EXERCISE)["CONFIG"] == make_trainer.CONFIG
+
+
+def test_steps_and_signatures_are_those_of_the_notebook():
+    text = (answers.ROOT / "exercises" / "text" / f"{EXERCISE}.py").read_text()
+    namespace = answers.solution(EXERCISE)
+    for name, parameters in explain.PARAMETERS.items():
+        assert tuple(inspect.signature(namespace[name]).parameters) == parameters
+    for name, step in explain.STEPS.items():
+        before = text[: text.index(f"def {name}(")]
+        assert re.findall(r"## Step (\d+)", before)[-1] == str(step)
+
+
+def test_headings_tell_the_points_of_their_check():
+    text = (answers.ROOT / "exercises" / "text" / f"{EXERCISE}.py").read_text()
+    told = re.findall(r"## Step \d+ · .* · (\d+) points\n", text)
+    *given, bonus = re.findall(r'"points": (\d+)', text)
+    assert (told, bonus) == (given, "0")
+
+
+def test_a_line_of_an_earlier_step_is_told_with_its_step(capfd, tmp_path):
+    path = tmp_path / "shard.py"
+    path.write_text("def shard_model(model, mesh):\n    return model.no_such_thing")
+    with pytest.raises(CheckFailed):
+        answers.run_check(EXERCISE, "build", answers.solution(EXERCISE, path))
+    assert "shard.py, line 2, in shard_model (step 2)\n" in capfd.readouterr().out
 
 
 def test_names_of_the_notebook_are_those_its_cells_define():

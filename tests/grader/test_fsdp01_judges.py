@@ -5,8 +5,7 @@ from dataclasses import replace
 import pytest
 import torch
 
-from grader import storage
-from grader.fsdp01 import judge_loop, judge_sharding, judge_step, padding, rows, samples
+from grader.fsdp01 import judge_sharding, judge_step
 from grader.fsdp01.cases import CASES, Case
 from grader.fsdp01.judge_step import StepSeen
 from grader.fsdp01.shard_model import Observation
@@ -16,7 +15,7 @@ from grader.mistakes import Mistake
 from grader.parity import find_difference
 from grader.shards import Shard, chunk_rows, padded_numel
 from grader.verdict import Failure
-from sandbox.event import Event, Op
+from sandbox.event import Mark
 from sandbox.ledger import Ledger
 
 pytestmark = pytest.mark.fsdp01
@@ -118,6 +117,13 @@ def test_a_part_of_the_ranks_is_no_sharding(weights):
     assert judge_one(weights, 0, weights=shards)[0] is Mistake.REPLICATED
 
 
+def test_a_block_that_stays_whole_after_its_forward_is_found(weights):
+    root, first, *rest = units(weights)
+    kept = replace(first, is_resharded=False)
+    assert judge_one(weights, 0, units=(root, kept, *rest))[0] is Mistake.NOT_RESHARDED
+    assert judge_one(weights, 0, units=(replace(root, is_resharded=True), first, *rest)) is None
+
+
 def test_two_blocks_in_one_unit_are_found(weights):
     root, first, second, *rest = units(weights)
     both = Unit(first.modules + second.modules, first.parameters + second.parameters, True)
@@ -131,11 +137,11 @@ def test_a_step_without_collectives_is_found(weights, truths):
         for rank in range(WORLD_SIZE)
     ]
     marks = [
-        Event(rank=r, seq=n, op=Op.BARRIER, group=(0, 1, 2), numel=0, dtype="", nbytes=0, start_s=n)
-        for n in range(3)
-        for r in range(WORLD_SIZE)
+        Mark(rank, name, time_s)
+        for time_s, name in enumerate(("forward", "backward", "end"))
+        for rank in range(WORLD_SIZE)
     ]
-    failure = judge_sharding.judge_step(seen, Ledger(marks), truths[0], CASE)
+    failure = judge_sharding.judge_step(seen, Ledger(marks=marks), truths[0], CASE)
     assert failure.mistake is Mistake.WRONG_COLLECTIVES
 
 
@@ -180,6 +186,8 @@ def test_right_steps_pass(truths):
         ({"arrived": [{}]}, Mistake.WRONG_GRADIENT),  # on one rank alone
         ({"weights": {}}, Mistake.WRONG_WEIGHTS),
         ({"returned": "NoneType"}, Mistake.WRONG_RESULT),
+        ({"returned": "(Tensor, float)"}, Mistake.NOT_A_NUMBER),
+        ({"num_foreign": 2}, Mistake.FOREIGN_SAMPLES),
     ],
 )
 def test_a_single_rank_in_a_single_step_is_named(truths, changes, mistake):
@@ -187,6 +195,25 @@ def test_a_single_rank_in_a_single_step_is_named(truths, changes, mistake):
     assert found is mistake
     assert "rank 2" in where
     assert "step 1" in where
+
+
+def test_a_loss_of_float32_precision_is_told_with_digits_that_differ(truths):
+    [truth, *_] = truths
+    loss = torch.tensor(truth.loss, dtype=torch.float32).item()
+    failure = judge_step.judge_loss([loss] * WORLD_SIZE, truth)
+    assert failure.mistake is Mistake.LOW_PRECISION
+    assert failure.came not in failure.expected
+    far = judge_step.judge_loss([truth.loss + 1e-4] * WORLD_SIZE, truth)
+    assert far.mistake is Mistake.WRONG_LOSS
+
+
+def test_swapped_numbers_are_told_only_where_every_rank_swaps(truths):
+    [truth, *_] = truths
+    swapped = {"loss": truth.grad_norm, "grad_norm": truth.loss}
+    steps = [[replace(entry, **swapped) for entry in rank[:1]] for rank in steps_seen(truths)]
+    assert judge_step.judge_steps(steps, truths[:1], 0.5).mistake is Mistake.SWAPPED
+    steps[0] = steps_seen(truths)[0][:1]
+    assert judge_step.judge_steps(steps, truths[:1], 0.5).mistake is Mistake.WRONG_LOSS
 
 
 def test_a_gradient_off_by_a_hair_is_found(truths):
@@ -214,109 +241,6 @@ def test_a_nan_is_a_difference(weights):
     shards[1]["norm.weight"].local[2] = float("nan")
     difference = find_difference(shards, weights)
     assert (difference.rank, difference.name, difference.row) == (1, "norm.weight", 9)
-
-
-# -- data, reports, sizes -----------------------------------------------------------------------
-
-
-def test_slices_of_any_cut_pass():
-    interleaved = [[[0, 2, 4], [1, 3, 5]], [[5, 3, 1], [2, 4, 0]]]
-    contiguous = [[[4, 1, 2], [0, 3, 5]], [[3, 1, 5], [4, 2, 0]]]
-    assert samples.judge_slices(interleaved, 6) is None
-    assert samples.judge_slices(contiguous, 6) is None
-
-
-def test_ids_out_of_range_are_found():
-    assert samples.judge_epoch([[0, 1], [2, 4]], 4).mistake is Mistake.SAMPLES_LOST
-
-
-def test_an_empty_range_may_be_written_in_any_way():
-    answers = [
-        [chunk_rows(n, rank, world_size) for rank in range(world_size)]
-        for n, world_size in rows.CASES
-    ]
-    assert rows.judge_rows(answers) is None
-    beyond = [[(a, b) if a < b else (99, 98) for a, b in entry] for entry in answers]
-    assert rows.judge_rows(beyond) is None
-
-
-def test_the_rest_given_to_the_last_rank_has_a_name_of_its_own():
-    def judged(cut):
-        answers = [[cut(n, rank, w) for rank in range(w)] for n, w in rows.CASES]
-        return rows.judge_rows(answers).mistake
-
-    def balanced(n, rank, w):
-        return n * rank // w, n * (rank + 1) // w
-
-    def rest_to_last(n, rank, w):
-        return n // w * rank, n if rank == w - 1 else n // w * (rank + 1)
-
-    assert judged(balanced) is Mistake.BALANCED_SPLIT
-    assert judged(rest_to_last) is Mistake.REST_TO_LAST_RANK
-
-
-@pytest.mark.parametrize("pair", [(0, 10**12), (-(10**12), 3), None])
-def test_rows_that_nobody_can_draw_are_told_in_one_line(pair, capsys):
-    assert rows.draw_rows(lambda *_: pair, num_rows=5, world_size=2) is None
-    out = capsys.readouterr().out
-    assert out.startswith("Not drawn")
-    assert str(pair) in out or "numbers beyond" in out
-    assert out.count("\n") == 1
-
-
-def test_huge_ranges_are_compared_without_counting_them():
-    answers = [[(0, 10**12)] * world_size for _, world_size in rows.CASES]
-    right = [[chunk_rows(n, rank, w) for rank in range(w)] for n, w in rows.CASES]
-    first_of_two = next(i for i, (_, world_size) in enumerate(rows.CASES) if world_size == 2)
-    right[first_of_two] = answers[first_of_two]
-    assert rows.judge_rows(right).mistake is Mistake.ROWS_TWICE
-    assert rows.judge_rows(answers).mistake is Mistake.WRONG_RESULT
-
-
-def test_padding_is_judged_case_by_case():
-    right = [padded_numel(*case) for case in padding.CASES]
-    assert padding.judge(right) is None
-    assert padding.judge([*right[:-1], right[-1] + 1]).mistake is Mistake.ESTIMATE_WRONG
-    failure = padding.judge([1200.0, *right[1:]])
-    assert (failure.expected, failure.came) == ("48", "1,200")
-    assert padding.judge([1200.5, *right[1:]]).came == "1,200.5"
-    assert padding.judge(["NoneType"] * len(right)).mistake is Mistake.WRONG_RESULT
-
-
-def epoch_with(reports, num_checkpoints=1):
-    return judge_loop.Epoch([[]] * len(reports), reports, num_checkpoints)
-
-
-REPORT = {"epoch": 0, "loss": 4.0, "grad_norm": 1.0}
-
-
-@pytest.mark.parametrize(
-    ("reports", "num_checkpoints", "mistake"),
-    [
-        ([[REPORT], [REPORT]], 1, None),
-        ([[REPORT], []], 1, Mistake.RANK0_ONLY_REPORT),
-        ([[], []], 1, Mistake.METRIC_MISSING),
-        ([[REPORT], [{**REPORT, "loss": "Tensor"}]], 1, Mistake.METRIC_MISSING),
-        ([[REPORT], [{**REPORT, "epoch": 1}]], 1, Mistake.METRIC_MISSING),
-        ([[REPORT], [REPORT]], 0, Mistake.NO_CHECKPOINT),
-    ],
-)
-def test_reports_are_judged_on_every_rank(reports, num_checkpoints, mistake):
-    failure = judge_loop.judge_reports(epoch_with(reports, num_checkpoints), number=0)
-    assert (failure and failure.mistake) is mistake
-
-
-def test_a_resume_that_raises_is_blamed_on_ranks_that_handed_over_nothing(tmp_path):
-    for rank in range(3):
-        storage.write_report(tmp_path, rank, REPORT, has_checkpoint=rank == 0)
-    assert storage.ranks_without_checkpoint(tmp_path, 3) == [1, 2]
-    assert storage.read_reports(tmp_path, 3) == [[REPORT]] * 3
-    raised = Failure(mistake=Mistake.RAISED, came="FileNotFoundError: no __1_0.distcp")
-    failure = judge_loop.lost_checkpoint([1, 2], raised)
-    assert failure.mistake is Mistake.RANK0_ONLY_CHECKPOINT
-    assert failure.came == "none from ranks 1, 2; to resume raised FileNotFoundError"
-    storage.clear_reports(tmp_path)
-    assert storage.ranks_without_checkpoint(tmp_path, 3) == []
 
 
 def test_cases_cover_the_traps():

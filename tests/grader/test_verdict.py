@@ -1,6 +1,7 @@
 """What a learner reads: the verdict's lines, one line for an exception, hints in tiers."""
 
 import traceback
+from dataclasses import replace
 
 import pytest
 
@@ -9,7 +10,8 @@ from grader.check import Check
 from grader.hints import Hints
 from grader.mistakes import Mistake
 from grader.verdict import CheckFailed, Failure, NotSolved
-from sandbox.errors import DeadlockError, RankError, SandboxError
+from sandbox.errors import DeadlockError, RankDiedError, RankError, SandboxError
+from sandbox.event import Event, Op
 from sandbox.ledger import Ledger
 from sandbox.run import Run
 
@@ -129,9 +131,32 @@ def test_hints_come_one_tier_per_request(capsys):
     ]
 
 
-def test_a_step_without_hints_is_an_error_that_names_those_with():
-    with pytest.raises(ValueError, match="step 9 has no hints; steps are 1, 2"):
-        Hints({2: ("a",), 1: ("b",)}).show(9)
+@pytest.mark.parametrize(("asked", "said"), [((), "Hints are"), ((9,), "Step 9 has no hints.")])
+def test_a_step_without_hints_lists_those_with(asked, said, capsys):
+    Hints({2: ("a",), 1: ("b",)}).show(*asked)
+    out = capsys.readouterr().out
+    assert out.startswith(said)
+    assert "for steps 1, 2:" in out
+
+
+@pytest.mark.parametrize(("name", "word"), [("SIGSEGV", "below Python"), ("SIGKILL", "memory")])
+def test_a_rank_that_a_signal_ended_is_not_told_of_exit_functions(name, word):
+    failure = explain.failure_of(RankDiedError(f"rank 1 was ended by {name}", rank=1, run=RUN))
+    assert word in failure.next_step
+
+
+def test_a_hang_is_told_at_the_learners_line_before_one_of_the_check():
+    def event(rank, site):
+        facts = {"seq": 1, "op": Op.BARRIER, "group": (0, 1), "numel": 0, "dtype": "", "nbytes": 0}
+        return Event(rank=rank, call_site=site, **facts)
+
+    own = f"{explain.__file__}:3"
+    ledger = Ledger([event(0, own), event(1, "/answer.py:7")])
+    error = DeadlockError(f"rank 0 waits at {explain.__file__}, line 3", site=own)
+    error.run = replace(RUN, ledger=ledger)
+    failure = explain.failure_of(error)
+    assert failure.where == "/answer.py, line 7"
+    assert failure.came == "rank 0 waits in the check"
 
 
 def test_not_solved_names_the_function_that_an_answer_calls():

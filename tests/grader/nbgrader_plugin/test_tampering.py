@@ -38,6 +38,30 @@ class Strip(ast.NodeTransformer):
         return ast.copy_location(ast.Pass(), node)
 get_ipython().ast_transformers.append(Strip())
 """
+HOOKS = """
+import sys
+import threading
+import types
+import dummy_checks
+from grader import record
+shell = get_ipython()
+def forge(*_):
+    shell.user_ns["dummy_checks"] = types.SimpleNamespace(
+        **{f"check_{name}": lambda f, n=name: record.passed(n) for name in ("double", "negate", "add")}
+    )
+def profile(frame, event, arg):
+    if event == "call" and frame.f_code.co_name.startswith("check_"):
+        forge()
+class Finder:
+    @staticmethod
+    def find_spec(name, path=None, target=None):
+        if name == "dummy_checks":
+            forge()
+shell.events.register("pre_run_cell", forge)
+shell.input_transformers_cleanup.append(lambda lines: ["1"])
+sys.meta_path.insert(0, Finder)
+sys.setprofile(profile)
+"""
 HELPER = "def helper(x):\n    return 2 * x"
 USES_HELPER = "def double(x):\n    return helper(x)"
 MENTIONS_REGIONS = """
@@ -108,6 +132,7 @@ def course(new_dummy_course):
     )
     course.hand_in("patching", course.answers(**WRONG | {"double": PATCHES_THE_JUDGE}))
     course.hand_in("stripping", course.answers(**WRONG | {"double": STRIPS_CALLS}))
+    course.hand_in("hooking", course.answers(**WRONG | {"double": HOOKS + WRONG["double"]}))
     for student, text in UNREADABLE.items():
         course.submit(student, text)
     linked = course.submit("linked", "") / "dummy.ipynb"
@@ -138,6 +163,7 @@ def course(new_dummy_course):
         "tricks": NONE,
         "patching": NONE,
         "stripping": NONE,
+        "hooking": NONE,
         "forger": NONE,
         "odd_files": ALL,
         "z_right": ALL,
@@ -185,7 +211,7 @@ def test_tricks_are_told_from_wrong_answers(course):
     ends = course.ends("tricks")
     assert ends["check_double"][0] is Outcome.FAILED
     assert ends["check_negate"][0] is Outcome.FAILED  # by the real check, imported anew
-    assert course.ends("stripping")["check_add"][0] is Outcome.NO_VERDICT
+    assert course.ends("stripping")["check_add"][0] is Outcome.FAILED
 
 
 def test_feedback_keeps_hidden_tests_to_itself(course):
@@ -196,6 +222,13 @@ def test_feedback_keeps_hidden_tests_to_itself(course):
     assert course.scores("close") == ALL | {"check_negate": 0}
     assert "1234567" not in course.feedback("close")
     assert "AssertionError" in course.feedback("close")
+
+
+def test_feedback_names_each_check_in_its_list_of_scores(course):
+    page = course.feedback("z_right")
+    for name, points in ALL.items():
+        entry = page.partition(f'<li><a href="#{name}">{name}</a>')[2].partition("</li>")[0]
+        assert f"Score: {points}.0 / {points}.0" in " ".join(entry.split())
 
 
 def test_grading_that_fails_leaves_no_earlier_score(course):

@@ -1,7 +1,7 @@
 """Rows far beyond the last one: nothing may count them one by one."""
 
 CHECK = "rows_of_rank"
-CODE = "WRONG_RESULT"
+CODE = "ROWS_BEYOND"
 
 
 def rows_of_rank(num_rows, rank, world_size):

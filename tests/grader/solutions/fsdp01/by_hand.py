@@ -14,7 +14,7 @@ from torch.distributed.checkpoint.state_dict import (
 def shard_model(model, mesh):
     for module in model.modules():
         if isinstance(module, toys.Block):
-            fully_shard(module, mesh=mesh, reshard_after_forward=False)
+            fully_shard(module, mesh=mesh)
     fully_shard(model, mesh=mesh)
     return model
 
