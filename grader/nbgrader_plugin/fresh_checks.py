@@ -15,17 +15,17 @@ Import = ast.Import | ast.ImportFrom
 MAGICS = re.compile(r"^[%!].*$", re.MULTILINE)
 # %%ranks keeps its worlds in sandbox.magic, which no check uses; it goes on with the old modules.
 KEPT = "sandbox.magic"
+# Without expression statements: an answer's own transformer of syntax trees may drop those.
 CODE = """
 import sys, threading
 from IPython.core.inputtransformer2 import TransformerManager as _Manager
 _shell = get_ipython()
-for _callbacks in _shell.events.callbacks.values():
-    _callbacks.clear()
-_shell.ast_transformers.clear()
-_shell.input_transformers_post.clear()
+_shell.ast_transformers = []
+_shell.input_transformers_post = []
+_shell.events.callbacks = {{_event: [] for _event in _shell.events.callbacks}}
 _shell.input_transformer_manager = _Manager()
 for _set in (sys.settrace, sys.setprofile, threading.settrace, threading.setprofile):
-    _set(None)
+    _unset = _set(None)
 sys.meta_path[:] = [
     _finder
     for _finder in sys.meta_path
@@ -37,8 +37,8 @@ for _name in [name for name in sys.modules if name.partition(".")[0] in {package
         del sys.modules[_name]
 {imports}
 from grader.nbgrader_plugin import fresh_modules as _fresh
-_fresh.rebind(sys.modules["__main__"].__dict__)
-_fresh.keep_warm(*_old_warm)
+_unset = _fresh.rebind(sys.modules["__main__"].__dict__)
+_unset = _fresh.keep_warm(*_old_warm)
 """
 
 

@@ -1,10 +1,12 @@
 """What the tests of grading share: a course directory with a tiny exercise that starts no ranks."""
 
 import json
+import os
 from pathlib import Path
 
 import pytest
 
+from grader.course import ROOT
 from grader.course_directory import CourseDirectory
 
 MARK = "SHARDLAB_TEST_COURSE"  # tells a test's own processes from all others
@@ -15,7 +17,7 @@ class DummyCourse(CourseDirectory):
     """A course directory whose kernels find the tiny exercise's checks."""
 
     def environment(self):
-        return {**super().environment(), "PYTHONPATH": str(DUMMY), MARK: str(self.root)}
+        return {**super().environment(), "PYTHONPATH": f"{DUMMY}{os.pathsep}{ROOT}", MARK: str(self.root)}
 
     def answers(self, **sources):
         """Return the right notebook with some answers replaced."""

@@ -1,7 +1,7 @@
 """Rows far beyond the last one: nothing may count them one by one."""
 
 CHECK = "rows_of_rank"
-CODE = "ROWS_BEYOND"
+CODE = "WRONG_RESULT"
 
 
 def rows_of_rank(num_rows, rank, world_size):
