@@ -17,7 +17,7 @@ class Hints:
 
         Without a step, or with one that does not exist, print which there are.
         """
-        if step not in self._tiers:
+        if step is None or step not in self._tiers:
             asked = "" if step is None else f"Step {step!r} has no hints. "
             show(f"{asked}Hints are for steps {_name_steps(self._tiers)}: hint(1), for example.")
             return

@@ -46,22 +46,16 @@ def main(directory: Path, result_fd: int) -> None:
 
 
 def _make(make_trainer: Callable[[int, str], Any], num_workers: int, path: str) -> Any:
-    """Return the trainer; one that is run where it is made would start a Ray beside this one's."""
+    """Return the trainer, or say what came instead."""
     from ray.train.torch import TorchTrainer
 
-    fit = TorchTrainer.fit
-    TorchTrainer.fit = _refuse_fit
-    try:
+    from grader.ray_made import refusing_fit
+
+    with refusing_fit():
         trainer = make_trainer(num_workers, path)
-    finally:
-        TorchTrainer.fit = fit
     if not isinstance(trainer, TorchTrainer):
         raise TypeError(f"make_trainer returned a {type(trainer).__name__}, no TorchTrainer")
     return trainer
-
-
-def _refuse_fit(_: Any) -> None:
-    raise RuntimeError("make_trainer called fit(); it is to return the trainer")
 
 
 def _plain(result: Any) -> dict[str, Any]:

@@ -44,5 +44,5 @@ def random_state() -> dict[str, str]:
     return {
         "torch": str(torch.get_rng_state().tolist()),
         "random": str(random.getstate()),
-        "numpy": str(np.random.get_state(legacy=True)[1].tolist()),  # type: ignore[index, union-attr]
+        "numpy": str(np.random.get_state(legacy=True)[1].tolist()),  # type: ignore[index]
     }

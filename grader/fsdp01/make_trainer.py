@@ -68,16 +68,10 @@ def check_make_trainer(make_trainer: MakeTrainer) -> None:
 
 def observe_settings(make_trainer: MakeTrainer, path: str) -> list[Settings]:
     """Make a trainer for each number of workers; return its settings."""
-    from ray.train.torch import TorchTrainer
+    from grader.ray_made import refusing_fit
 
-    def refuse_fit(_: object) -> None:
-        raise RuntimeError(FIT_CALLED)
-
-    TorchTrainer.fit = refuse_fit
-    return [_settings_of(make_trainer(num_workers, path)) for num_workers in NUM_WORKERS]
-
-
-FIT_CALLED = "make_trainer called fit()."
+    with refusing_fit():
+        return [_settings_of(make_trainer(num_workers, path)) for num_workers in NUM_WORKERS]
 
 
 def _settings_of(trainer: object) -> Settings:
@@ -144,7 +138,8 @@ def observe_run(make_trainer: MakeTrainer, path: str) -> list[LoopStep]:
     """
     from grader.ray_local import fit_on_ranks
 
-    toys.Transformer.__init__.__kwdefaults__["dtype"] = torch.float64
+    defaults: Any = toys.Transformer.__init__.__kwdefaults__
+    defaults["dtype"] = torch.float64
     trainer = make_trainer(WORLD_SIZE, path)
     watch = LoopWatch()
     fit_on_ranks(trainer.train_loop_per_worker, trainer.train_loop_config, path)

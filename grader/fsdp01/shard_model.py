@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
+from typing import Any
 
 import torch.distributed as dist
 from torch import Tensor, nn
@@ -67,7 +68,7 @@ def _launch(
     check: Check, shard_model: ShardModel, case: Case, weights: Mapping[str, Tensor]
 ) -> Run:
     """Observe; where ranks hang, look again without a step, for what is wrong before it."""
-    where = {"world_size": case.world_size, "case": case.text}
+    where: dict[str, Any] = {"world_size": case.world_size, "case": case.text}
     try:
         return check.launch(observe, shard_model, case, **where)
     except (DeadlockError, CollectiveMismatchError):
