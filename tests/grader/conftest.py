@@ -17,7 +17,11 @@ class DummyCourse(CourseDirectory):
     """A course directory whose kernels find the tiny exercise's checks."""
 
     def environment(self):
-        return {**super().environment(), "PYTHONPATH": f"{DUMMY}{os.pathsep}{ROOT}", MARK: str(self.root)}
+        return {
+            **super().environment(),
+            "PYTHONPATH": f"{DUMMY}{os.pathsep}{ROOT}",
+            MARK: str(self.root),
+        }
 
     def answers(self, **sources):
         """Return the right notebook with some answers replaced."""

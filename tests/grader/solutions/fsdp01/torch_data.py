@@ -22,7 +22,7 @@ def train_step(model, optimizer, tokens, max_norm):
     optimizer.step()
     optimizer.zero_grad()
     dist.all_reduce(loss, op=dist.ReduceOp.SUM)
-    return loss / dist.get_world_size(), norm.full_tensor()
+    return loss.item() / dist.get_world_size(), norm.full_tensor().item()
 
 
 class TrainingState(Stateful):
