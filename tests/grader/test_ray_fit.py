@@ -118,6 +118,26 @@ def test_a_stub_is_not_solved_yet():
         ray_fit.fit(make_trainer, NUM_WORKERS)
 
 
+def test_a_trainer_that_is_run_where_it_is_made_is_refused():
+    def make_trainer(num_workers, storage_path):
+        from ray.train.torch import TorchTrainer
+
+        return TorchTrainer(print).fit()
+
+    with pytest.raises(ray_fit.RayFitError, match="it is to return the trainer"):
+        ray_fit.fit(make_trainer, NUM_WORKERS)
+
+
+def test_stop_is_told_in_one_line(monkeypatch):
+    def stopped(*_):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(ray_fit, "fit", stopped)
+    with pytest.raises(KeyboardInterrupt) as caught:
+        ray_fit.fit_and_tell(None)
+    assert len(caught.value._render_traceback_()) == 1
+
+
 def test_nothing_runs_while_grading(monkeypatch, capsys):
     monkeypatch.setenv("NBGRADER_EXECUTION", "autograde")
     ray_fit.fit_and_tell(None)
