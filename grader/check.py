@@ -13,7 +13,7 @@ import sandbox
 from grader import explain, record, verdict
 from grader.mistakes import Mistake
 from grader.verdict import CheckFailed, Failure, NotSolved
-from grader.whose_line import function_at, grader_name_in, unsendable_name_in
+from grader.whose_line import function_at, grader_name_in
 from sandbox.errors import SandboxError
 from sandbox.progress import waiting
 from sandbox.run import Run
@@ -87,10 +87,7 @@ class Check:
             called = "" if is_own else stub
             verdict.show(verdict.not_solved(self.name, called))
             raise NotSolved(self.name, called) from None
-        failure = explain.failure_of(error)
-        if failure.mistake is Mistake.CANNOT_RUN and (name := unsendable_name_in(self._answers)):
-            failure = replace(failure, where=f"'{name}', which the answer uses")
-        self._fail(failure)
+        self._fail(explain.failure_of(error))
 
     def _fail(self, failure: Failure) -> NoReturn:
         self._bar.close()

@@ -5,8 +5,6 @@ from collections.abc import Iterable, Iterator
 from types import CodeType, FunctionType, ModuleType
 from typing import Any
 
-import cloudpickle
-
 
 def function_at(site: str, answers: Iterable[object]) -> str:
     """Return the name of the notebook's function that holds "file:line", "" if none does.
@@ -40,17 +38,6 @@ def grader_name_in(answers: Iterable[Any]) -> str:
     for name, value in _names_used(answers):
         if name.partition(".")[0] == "grader" or _is_graders(value):
             return name
-    return ""
-
-
-def unsendable_name_in(answers: Iterable[Any]) -> str:
-    """Return the name of an object that an answer uses and that cannot be pickled; "" if none."""
-    for name, value in _names_used(answers):
-        if not isinstance(value, FunctionType | ModuleType):
-            try:
-                cloudpickle.dumps(value)
-            except Exception:  # whatever its class raises
-                return name
     return ""
 
 

@@ -1,6 +1,7 @@
 """Step 7: the loop that Ray Train runs on every worker, stopped after epochs and resumed."""
 
 import tempfile
+from collections import Counter
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
@@ -110,14 +111,24 @@ def failure_of_hang(
     world_size: int,
 ) -> Failure | None:
     """Return what ranks did wrong that did not all report, or did not all save."""
+    if failure := _lonely_save(error, answer, world_size):
+        return failure
     counts = [len(reports) for reports in storage.read_reports(Path(path), world_size)]
     if len(set(counts)) > 1:
         return judge_epochs.unequal_reports(counts, explain.where_of(error))
+    return None
+
+
+def _lonely_save(
+    error: DeadlockError | CollectiveMismatchError, answer: Callable[..., Any], world_size: int
+) -> Failure | None:
+    """Return what some ranks did wrong that were saving when the others were not."""
     site = explain.site_of(error)
     if function_at(site, [answer]) != "save_checkpoint" or error.run is None:
         return None
     at_site = error.run.ledger.where(lambda event: event.call_site == site)
-    saving = sorted({event.rank for event in at_site})
+    counts = Counter(event.rank for event in at_site)
+    saving = [rank for rank in range(world_size) if counts[rank] == max(counts.values())]
     if len(saving) == world_size:
         return None
     return Failure(
