@@ -2,6 +2,7 @@
 
 CHECK = "shard_model"
 CODE = "WRONG_RESULT"
+NEXT_STEP = "it returned None: did you forget `return`?"
 
 
 def shard_model(model, mesh):

@@ -62,7 +62,7 @@ def train_loop_per_worker(config):
     while epoch < config["num_epochs"]:
         for tokens in batches(config, epoch, rank, world_size):
             numbers = train_step(model, optimizer, tokens, config["max_norm"])
-        loss, norm = (number.item() for number in numbers)
+        loss, norm = numbers
         directory = tempfile.mkdtemp()
         save_checkpoint(directory, model, optimizer, epoch + 1)
         checkpoint = Checkpoint(directory)
