@@ -41,6 +41,11 @@ def grader_name_in(answers: Iterable[Any]) -> str:
     return ""
 
 
+def uses(name: str, answers: Iterable[Any]) -> bool:
+    """Whether an answer, or a function that it calls, uses this name of the notebook."""
+    return any(used == name for used, _ in _names_used(answers))
+
+
 def _is_graders(value: object) -> bool:
     path = value.__name__ if isinstance(value, ModuleType) else getattr(value, "__module__", "")
     return str(path).partition(".")[0] == "grader"

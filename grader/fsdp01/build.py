@@ -21,6 +21,7 @@ from grader.mistakes import Mistake
 from grader.parity import find_difference
 from grader.shards import Shard, padded_numel, shards_of
 from grader.verdict import Failure
+from grader.whose_line import uses
 from sandbox import toys
 
 Build = Callable[[dict[str, Any], DeviceMesh], tuple[nn.Module, torch.optim.Optimizer]]
@@ -50,12 +51,13 @@ def check_build(build: Build) -> None:
     """Judge `build(config, mesh) -> (model, optimizer)` on 1 to 4 ranks."""
     proof = "the optimizer moves the sharded weights, and each rank holds its share of the moments"
     with Check("build", proof, build) as check:
+        has_own_units = not uses("shard_model", [build])  # else they are step 2's
         for number, case in enumerate(replace(case, frozen=()) for case in CASES):
             lr = 10.0 ** -(2 + number)
             run = check.launch(observe, build, case, lr, world_size=case.world_size, case=case.text)
             initial = weights_of(case.new_model(MODEL_SEED))
             [truth] = train(case.new_model(MODEL_SEED), lr, [case.global_tokens(0)])
-            check.judge(judge(run.results, initial, truth, lr))
+            check.judge(judge(run.results, initial, truth, lr, has_own_units))
 
 
 def observe(build: Build, case: Case, lr: float) -> Observation:
@@ -109,22 +111,27 @@ def _kind_of(optimizer: torch.optim.Optimizer) -> str:
 
 
 def judge(
-    seen: Sequence[Observation], initial: Mapping[str, Tensor], truth: StepTruth, lr: float
+    seen: Sequence[Observation],
+    initial: Mapping[str, Tensor],
+    truth: StepTruth,
+    lr: float,
+    has_own_units: bool = True,
 ) -> Failure | None:
     """Judge the model, the optimizer's settings and bytes, and the weights before and after a step.
 
-    `initial` is the weights that the model starts with.
+    `initial` is the weights that the model starts with. Units are judged where they are its own:
+    those of shard_model cost the points of step 2.
     """
     for rank, observation in enumerate(seen):
         failure = (
             _judge_returned(observation)
             or _judge_model(observation, truth)
             or judge_wrapping(observation.initial, observation.blocks)
-            or judge_units(observation.blocks, observation.units)
+            or (has_own_units and judge_units(observation.blocks, observation.units))
             or _judge_optimizer(observation, lr)
             or _judge_moments(observation, truth, len(seen))
         )
-        if failure is not None:
+        if failure:
             return replace(failure, where=f"rank {rank}")
     if failure := judge_initial([observation.initial for observation in seen], initial):
         return failure

@@ -74,7 +74,7 @@ def test_mistakes_cost_their_own_points_and_are_named_in_the_feedback(course):
         assert found[f"check_{name}"].score == 0
         assert f"{name} [{mistake}]" in course.feedback("mixed")
     passed = {name for name, cell in found.items() if cell.outcome is Outcome.PASSED}
-    assert passed >= {"check_rows_of_rank", "check_train_step", "check_padded_numel"}
+    assert passed >= {"check_rows_of_rank", "check_build", "check_train_step", "check_padded_numel"}
 
 
 def test_answer_that_ends_the_kernel_costs_its_own_points(course):
