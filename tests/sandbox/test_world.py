@@ -10,6 +10,7 @@ import torch
 import torch.distributed as dist
 
 import sandbox
+from sandbox import crew
 
 
 def count_calls() -> int:
@@ -111,7 +112,8 @@ def test_a_second_thread_is_refused_while_a_call_runs() -> None:
     assert "is running another call" in errors[0]
 
 
-def test_a_stopped_supervisor_does_not_keep_the_world_open() -> None:
+def test_a_stopped_supervisor_does_not_keep_the_world_open(monkeypatch) -> None:
+    monkeypatch.setattr(crew, "END_TIMEOUT_S", 1.0)  # it will not answer
     world = sandbox.World(1)
     rank = psutil.Process(world.run(os.getpid).results[0])
     rank.parent().suspend()
