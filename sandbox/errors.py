@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from sandbox.pictures.picture import Picture
@@ -71,16 +71,8 @@ class ProvenError(SandboxError):
     is and which ranks it waits for.
     """
 
-    def __init__(
-        self,
-        message: str,
-        *,
-        rank: int | None = None,
-        site: str | None = None,
-        run: Run | None = None,
-        waits: tuple[WaitFor, ...] = (),
-    ) -> None:
-        super().__init__(message, rank=rank, site=site, run=run)
+    def __init__(self, message: str, *, waits: tuple[WaitFor, ...] = (), **known: Any) -> None:
+        super().__init__(message, **known)
         self.waits = waits
 
     @property

@@ -6,24 +6,11 @@ import os
 
 import psutil
 import pytest
-import torch
 import torch.distributed as dist
+from world_programs import count_calls, sum_ranks
 
 import sandbox
 from sandbox import crew
-
-
-def count_calls() -> int:
-    import __main__
-
-    __main__.calls = getattr(__main__, "calls", 0) + 1
-    return __main__.calls
-
-
-def sum_ranks() -> float:
-    total = torch.tensor([float(dist.get_rank())])
-    dist.all_reduce(total)
-    return total.item()
 
 
 def test_variables_live_on_between_calls_and_end_with_reset() -> None:

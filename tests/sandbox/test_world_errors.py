@@ -10,21 +10,9 @@ import psutil
 import pytest
 import torch
 import torch.distributed as dist
+from world_programs import count_calls, sum_ranks
 
 import sandbox
-
-
-def count_calls() -> int:
-    import __main__
-
-    __main__.calls = getattr(__main__, "calls", 0) + 1
-    return __main__.calls
-
-
-def sum_ranks() -> float:
-    total = torch.tensor([float(dist.get_rank())])
-    dist.all_reduce(total)
-    return total.item()
 
 
 def test_an_error_in_one_rank_leaves_the_variables_and_new_groups() -> None:

@@ -8,24 +8,11 @@ import threading
 import time
 
 import pytest
-import torch
 import torch.distributed as dist
+from world_programs import count_calls, sum_ranks
 
 import sandbox
 from sandbox.errors import RanksInterrupted
-
-
-def count_calls() -> int:
-    import __main__
-
-    __main__.calls = getattr(__main__, "calls", 0) + 1
-    return __main__.calls
-
-
-def sum_ranks() -> float:
-    total = torch.tensor([float(dist.get_rank())])
-    dist.all_reduce(total)
-    return total.item()
 
 
 def stop_the_owner_when_all_run(owner: int) -> None:
