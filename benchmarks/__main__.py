@@ -27,7 +27,7 @@ def main(names: list[str]) -> int:
     unknown = [name for name in names if name not in BENCHMARKS]
     if unknown:
         sys.exit(f"unknown: {', '.join(unknown)}; expected some of {', '.join(BENCHMARKS)}")
-    sandbox.launch(programs.train_zero, 1, timeout_s=120)  # imports what comes later
+    sandbox.launch(programs.train_zero, 1, 1, timeout_s=120)  # imports what comes later
     results: list[report.Result] = []
     with tempfile.TemporaryDirectory() as tmp:
         for name in names or BENCHMARKS:

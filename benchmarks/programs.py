@@ -18,21 +18,21 @@ def add_up() -> float:
     return total.item()
 
 
-def make_model() -> Any:
-    """Return a small transformer, the same on every rank."""
+def make_model(num_blocks: int) -> Any:
+    """Return a small transformer, the same on every rank: 9 parameters a block, and 3 more."""
     from sandbox.toys import Transformer
 
-    return Transformer()
+    return Transformer(num_blocks=num_blocks)
 
 
 class Trainer:
     """A small transformer under FSDP2, and its optimizer."""
 
-    def __init__(self, mesh: DeviceMesh | None = None) -> None:
+    def __init__(self, mesh: DeviceMesh | None = None, num_blocks: int = 3) -> None:
         import torch
         from torch.distributed.fsdp import fully_shard
 
-        self.model = make_model()
+        self.model = make_model(num_blocks)
         for block in self.model.blocks:
             fully_shard(block, mesh=mesh)
         fully_shard(self.model, mesh=mesh)
@@ -48,18 +48,18 @@ class Trainer:
         return loss.item()
 
 
-def train_fsdp2() -> float:
+def train_fsdp2(num_blocks: int) -> float:
     """Three steps of FSDP2."""
-    trainer = Trainer()
+    trainer = Trainer(num_blocks=num_blocks)
     return [trainer.step() for _ in range(3)][-1]
 
 
-def train_zero(stage: int) -> float:
+def train_zero(stage: int, num_blocks: int) -> float:
     """Three steps of DeepSpeed ZeRO at `stage`."""
     import deepspeed
     import torch
 
-    model = make_model()
+    model = make_model(num_blocks)
     config = {
         "train_micro_batch_size_per_gpu": 2,
         "optimizer": {"type": "AdamW", "params": {"lr": 1e-3, "torch_adam": True}},
