@@ -74,9 +74,10 @@ pieces
 # %% [markdown]
 # ## 3 · A deadlock, and its proof
 #
-# A collective is complete when *every* rank has called it. Here rank 2 forgets to. With plain torch the other three would
-# wait for half an hour. Here it is not a matter of patience: rank 2 has finished, so it will never call, so the others can
-# never go on. That is a proof, and it takes a fraction of a second.
+# A collective is complete when *every* rank has called it. Here rank 2 forgets to. With plain torch the other three wait,
+# for half an hour if need be; or, where rank 2's process has ended, they fail with "connection closed by peer", which names
+# neither the rank nor the line. Here it is not a matter of patience: rank 2 has finished, so it will never call, so the
+# others can never go on. That is a proof, and it takes a fraction of a second.
 
 
 # %% tags=["raises-exception"]
@@ -130,7 +131,11 @@ ddp = sandbox.launch(train, "DDP", world_size=4)
 ddp
 
 # %% [markdown]
-# A ring all-reduce of B bytes on N ranks makes each rank send 2 B (N − 1) / N. *Predict* the bytes of one step, then compare.
+# In the chart, each row is a rank, and time runs to the right. Hatched is waiting: the rank computes nothing then. First DDP
+# broadcasts the weights of rank 0, so that all copies are equal. Then each step averages the gradients, by an `all_reduce`
+# that runs on while backward goes on computing; the strip beneath shows it.
+#
+# A ring all-reduce of B bytes on N ranks makes each rank send 2 B (N − 1) / N. *Predict* the bytes of two steps, then compare.
 
 # %%
 numel = sum(parameter.numel() for parameter in toys.Transformer().parameters())
@@ -139,8 +144,9 @@ print(f"measured:  {ddp.ledger.where(op='all_reduce').sent_bytes(rank=0):,.0f} b
 
 # %% [markdown]
 # Now the same steps with FSDP2. Every rank holds a quarter of every weight. A block is gathered just before it runs, in
-# forward and again in backward, and its gradients are reduced and scattered: three passes over the blocks instead of two.
-# In the chart, each row is a rank. Time runs to the right. Where a rank waits, nothing is computed.
+# forward and again in backward, and its gradients are reduced and scattered: three passes over the blocks, where an
+# all-reduce makes two. The long grey stretch is the first optimizer step, in which torch works out once how to compute with
+# sharded tensors.
 
 # %%
 fsdp = sandbox.launch(train, "FSDP2", world_size=4)

@@ -109,6 +109,11 @@ def __getattr__(name: str) -> Any:
     return value
 
 
+def __dir__() -> list[str]:
+    """Return the public names: what completion offers."""
+    return __all__
+
+
 def load_ipython_extension(shell: Any) -> None:
     """Start the warm process and register %%ranks: what `%load_ext sandbox` does."""
     from sandbox import magic

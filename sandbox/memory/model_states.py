@@ -4,8 +4,12 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 from sandbox.units import format_bytes
+
+if TYPE_CHECKING:
+    import torch
 
 ITEMSIZES = {"float64": 8, "float32": 4, "bfloat16": 2, "float16": 2}
 NUM_MOMENTS = {"adamw": 2, "adam": 2, "momentum": 1, "sgd": 0}  # elements kept per parameter
@@ -50,12 +54,12 @@ class ModelStates:
 
 
 def model_states(
-    num_params: int,
+    num_params: float,
     world_size: int,
     stage: int | str,
     optimizer: str = "adamw",
     *,
-    param_dtype: str = "float32",
+    param_dtype: str | torch.dtype = "float32",
     master_weights: bool | None = None,
     alignment: int = 1,
 ) -> ModelStates:
@@ -69,13 +73,15 @@ def model_states(
     weights, momentum and variance; what a stage shards is divided by the number of ranks.
     Rajbhandari et al. 2020, "ZeRO", arXiv:1910.02054, sec. 3.1 and 5, fig. 1. All of it in fp32 is
     (4 + 4 + 8) Ψ: no copy. `master_weights` tells the two apart; by default, 16-bit parameters
-    have them and others do not. `param_dtype` is that of parameters and gradients ("bfloat16").
+    have them and others do not. `param_dtype` is that of parameters and gradients, or its name.
 
     A shard has ceil(Ψ / world_size) elements; with `alignment`, the whole is first padded to a
     multiple of world_size * alignment (DeepSpeed's is 2 in ZeRO-1 and 2: 42,804 become 42,808 on 4
     ranks). Activations, buffers and step counters are not model states.
     """
+    param_dtype = str(param_dtype).removeprefix("torch.")
     number = _check(num_params, world_size, stage, optimizer, param_dtype, alignment)
+    num_params = int(num_params)
     itemsize = ITEMSIZES[param_dtype]
     has_master_weights = itemsize == 2 if master_weights is None else master_weights
     state_itemsize = 4 if has_master_weights else itemsize
@@ -97,7 +103,7 @@ def model_states(
 
 
 def _check(
-    num_params: int,
+    num_params: float,
     world_size: int,
     stage: int | str,
     optimizer: str,
@@ -110,7 +116,8 @@ def _check(
         ("world_size", world_size, 1),
         ("alignment", alignment, 1),
     ):
-        if not isinstance(value, int) or value < least:
+        is_whole = isinstance(value, int) or (isinstance(value, float) and value.is_integer())
+        if not is_whole or value < least:
             raise ValueError(f"{name} is {value!r}, expected a whole number from {least}.")
     for name, given, known in (
         ("optimizer", optimizer, NUM_MOMENTS),

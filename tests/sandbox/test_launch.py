@@ -170,3 +170,8 @@ def test_a_result_of_a_gibibyte_is_refused_and_nothing_hangs() -> None:
 
 def test_many_ranks_start_at_once() -> None:
     assert [r.item() for r in sandbox.launch(sum_ranks, world_size=16).results] == [120.0] * 16
+
+
+def test_completion_offers_the_public_names() -> None:
+    assert "launch" in dir(sandbox)
+    assert not [name for name in dir(sandbox) if not hasattr(sandbox, name)]
