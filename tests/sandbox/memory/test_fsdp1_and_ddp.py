@@ -91,7 +91,9 @@ def test_ddp_holds_a_whole_model_and_buckets_as_large_as_its_gradients() -> None
     for rank in range(3):
         for phase in ("init", "forward", "backward", "step"):
             sample = memory.at(phase, rank, step=0)
-            assert sample.bytes["parameters"] == sample.bytes["buffers"] == NUM_PARAMS * 4
+            assert sample.bytes["parameters"] == NUM_PARAMS * 4
+            # What DDP broadcast at its start is as large, and gloo's thread may still hold it.
+            assert sample.bytes["buffers"] in (NUM_PARAMS * 4, 2 * NUM_PARAMS * 4)
         assert memory.at("backward", rank).bytes["gradients"] == NUM_PARAMS * 4
         assert memory.at("step", rank).bytes["optimizer"] == 2 * NUM_PARAMS * 4 + 4 * 4
 
