@@ -16,9 +16,13 @@ from sandbox.threads import Siblings
 
 @pytest.fixture
 def release() -> Iterator[threading.Event]:
+    """What threads wait for; they are gone before the next test's may get their numbers."""
+    before = set(threading.enumerate())
     event = threading.Event()
     yield event
     event.set()
+    for thread in set(threading.enumerate()) - before:
+        thread.join(20)
 
 
 def start(target: object, *args: object) -> threading.Thread:
