@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import statistics
 from collections.abc import Iterator
+from typing import Any
+from unittest import mock
 
 import sandbox
 from benchmarks import programs
@@ -39,12 +41,13 @@ def alternate() -> list[tuple[float, float]]:
         return programs.Trainer(mesh)
 
     observed = new_trainer()
-    make_observed = c10d._new_process_group_helper
-    group_class = c10d.ProcessGroup
-    c10d._new_process_group_helper = make_observed.args[0]  # type: ignore[attr-defined]
-    c10d.ProcessGroup = dist.ProcessGroup  # type: ignore[misc]
-    plain = new_trainer()
-    c10d._new_process_group_helper, c10d.ProcessGroup = make_observed, group_class  # type: ignore
+    make_observed: Any = c10d._new_process_group_helper
+    torchs_own = {
+        "_new_process_group_helper": make_observed.args[0],
+        "ProcessGroup": dist.ProcessGroup,
+    }
+    with mock.patch.multiple(c10d, **torchs_own):
+        plain = new_trainer()
 
     def time_round(trainer: programs.Trainer) -> float:
         dist.all_reduce(torch.ones(1))  # all ranks begin together

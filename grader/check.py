@@ -83,8 +83,7 @@ class Check:
             return
         stub = explain.stub_of(error)
         if stub is not None:
-            is_own = stub in {getattr(answer, "__name__", "") for answer in self._answers}
-            called = "" if is_own else stub
+            called = "" if stub in self._own_names() else stub
             verdict.show(verdict.not_solved(self.name, called))
             raise NotSolved(self.name, called) from None
         self._fail(explain.failure_of(error))
@@ -98,11 +97,13 @@ class Check:
         verdict.show(verdict.failed(self.name, in_case))
         raise CheckFailed(self.name, in_case) from None
 
+    def _own_names(self) -> set[str]:
+        return {getattr(answer, "__name__", "") for answer in self._answers}
+
     def _add_function(self, where: str, site: str) -> str:
         """Say in which function the line is, if it is that of an earlier step."""
         name = function_at(site, self._answers) if site else ""
-        own = {getattr(answer, "__name__", "") for answer in self._answers}
-        if not name or name in own:
+        if not name or name in self._own_names():
             return where
         line, *text = where.splitlines()
         step = f" (step {explain.STEPS[name]})" if name in explain.STEPS else ""

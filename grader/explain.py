@@ -110,7 +110,7 @@ def failure_of(error: SandboxError) -> Failure:
             next_step = NEXT_AFTER_SIGNAL.get(signals[0], NEXT_AFTER_OTHER_SIGNALS)
         if mistake is Mistake.TIMED_OUT:  # the hint there is for those who launch by themselves
             came = came.partition("\nHint:")[0]
-            if not _is_at_learners_line(error):
+            if not _is_learners(error.site):
                 mistake = Mistake.NOT_REACHED
     return Failure(
         mistake=mistake,
@@ -124,10 +124,6 @@ def failure_of(error: SandboxError) -> Failure:
 def _missing_name(error: RankError) -> str:
     found = re.fullmatch(r"name '(\w+)' is not defined", error.exc_message)
     return found[1] if found and error.exc_type == "NameError" else ""
-
-
-def _is_at_learners_line(error: SandboxError) -> bool:
-    return _is_learners(error.site)
 
 
 def _is_learners(site: str | None) -> bool:

@@ -158,10 +158,11 @@ class World:
         for member in crew.members:
             member.clear()
         called = [m for m in crew.members if ranks is None or m.rank in ranks]
+        pickled_faults = pickle.dumps(faults)
         try:
             with process.interrupts_held():
                 for member in called:
-                    member.call(payload, pickle.dumps(faults), is_last)
+                    member.call(payload, pickled_faults, is_last)
             trouble = call.wait()
         except KeyboardInterrupt:
             states = call.describe()

@@ -4,6 +4,7 @@ import itertools
 import operator
 from collections import Counter
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from typing import Any
 
 from grader.check import Check
@@ -128,9 +129,7 @@ def judge_slices(epochs: Sequence[Slices], num_samples: int) -> Failure | None:
         failure = judge_epoch(slices, num_samples)
         if failure is not None:
             where = f"epoch {epoch}, {num_samples} samples on {count_ranks(len(slices))}"
-            return Failure(
-                mistake=failure.mistake, expected=failure.expected, came=failure.came, where=where
-            )
+            return replace(failure, where=where)
     return _judge_reshuffled(epochs) or _judge_order(epochs)
 
 

@@ -54,9 +54,9 @@ def check_predict_sent_bytes(predict_sent_bytes: Predict) -> None:
             strategies = list(STRATEGIES.values())
             run = check.launch(run_steps, strategies, model, world_size=world_size, case=case)
             steps = events_of_steps(run.ledger, len(STRATEGIES))
+            sizes = _sizes_of(model, world_size)
             for strategy, step in zip(STRATEGIES, steps, strict=True):
                 measured = step.sent_bytes(rank=0)
-                sizes = _sizes_of(model, world_size)
                 rounding = ROUNDING_BYTES * len(step)
                 check.judge(judge(strategy, predicted[strategy], measured, sizes, rounding))
 
