@@ -18,7 +18,7 @@ import torch.distributed as dist
 import sandbox
 from benchmarks.report import Result
 from sandbox.errors import ProvenError
-from sandbox.monitor import Monitor
+from sandbox.proving.monitor import Monitor
 
 PLANTED_IN = Path(__file__).parents[1] / "tests" / "sandbox"
 GOAL_S = 0.5

@@ -16,7 +16,7 @@ from typing import Any
 
 import cloudpickle
 
-from sandbox.process import adopt_orphans, end_descendants
+from sandbox.ranks.process import adopt_orphans, end_descendants
 
 OBJECT_STORE_BYTES = 80_000_000  # Ray's least; the toy sends nothing through it
 

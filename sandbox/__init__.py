@@ -32,10 +32,10 @@ if TYPE_CHECKING:
     from sandbox.launcher import launch
     from sandbox.ledger import Ledger
     from sandbox.memory.model_states import model_states
-    from sandbox.observe import mark
+    from sandbox.observing.observe import mark
     from sandbox.pictures.sharding import show_sharding
+    from sandbox.proving.wait_for import WaitFor
     from sandbox.run import Run
-    from sandbox.wait_for import WaitFor
     from sandbox.world import World
 
 _HOMES = {
@@ -60,11 +60,11 @@ _HOMES = {
     "SlowLink": "faults.slow_link",
     "Step": "faults.moment",
     "TornWrite": "faults.torn_write",
-    "WaitFor": "wait_for",
+    "WaitFor": "proving.wait_for",
     "World": "world",
     "device": "backend",
     "launch": "launcher",
-    "mark": "observe",
+    "mark": "observing.observe",
     "model_states": "memory.model_states",
     "show_sharding": "pictures.sharding",
 }

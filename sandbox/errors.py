@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from sandbox.pictures.picture import Picture
+    from sandbox.proving.wait_for import WaitFor
     from sandbox.run import Run
-    from sandbox.wait_for import WaitFor
 
 
 class SandboxError(Exception):

@@ -113,7 +113,7 @@ def _frames(error: BaseException) -> tuple:
         for frame, line in traceback.walk_tb(error.__traceback__)
     ]
     folder = os.path.dirname(__file__)
-    files = ("rank.py", "magic.py", os.path.join("pictures", "cell_value.py"))
+    files = ("ranks/rank.py", "magic.py", "pictures/cell_value.py")
     ours = [os.path.join(folder, name) for name in files]
     tracking = os.path.join(folder, "memory", "")  # stands between any two frames
     frames = [frame for frame in frames if not frame[0].startswith(tracking)]

@@ -7,8 +7,8 @@ from collections.abc import Iterator
 from sandbox.event import Event, Mark, Op
 from sandbox.failure import name_ranks
 from sandbox.memory.history import Memory
-from sandbox.record import Call, Issue
-from sandbox.wording import number_call
+from sandbox.observing.record import Call, Issue
+from sandbox.proving.wording import number_call
 
 
 class Journal:

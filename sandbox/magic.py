@@ -12,16 +12,17 @@ from typing import Any
 from IPython.core.displayhook import DisplayHook
 from IPython.core.magic_arguments import argument, magic_arguments, parse_argstring
 
-from sandbox import namespace, source, warm
+from sandbox import source
 from sandbox.errors import LaunchError, RankError
 from sandbox.failure import describe_others, name_ranks
 from sandbox.limits import check_world_size
 from sandbox.memory.history import Memory
-from sandbox.output import show
 from sandbox.pictures import after_error, selectors
 from sandbox.pictures.cell_values import show_values
 from sandbox.pictures.memory_chart import draw_memory
 from sandbox.pictures.picture import bundle
+from sandbox.ranks import namespace, warm
+from sandbox.ranks.output import show
 from sandbox.run import Run
 from sandbox.world import World
 

@@ -14,20 +14,20 @@ from types import TracebackType
 from typing import Any, Self
 
 from sandbox import backend as backends
-from sandbox import process, warm
-from sandbox.call import Call
-from sandbox.crew import Crew
-from sandbox.dispatch import dump_call
 from sandbox.errors import RanksInterrupted
 from sandbox.failure import name_ranks
 from sandbox.faults.fault import Fault, check_faults
 from sandbox.limits import allow_files, check_timeout, check_world_size, current_folder
-from sandbox.member import Member
-from sandbox.monitor import Monitor
-from sandbox.output import Output, show
-from sandbox.returned import load_if_possible, load_result
+from sandbox.proving.monitor import Monitor
+from sandbox.ranks import process, warm
+from sandbox.ranks.call import Call
+from sandbox.ranks.crew import Crew
+from sandbox.ranks.dispatch import dump_call
+from sandbox.ranks.member import Member
+from sandbox.ranks.output import Output, show
+from sandbox.ranks.returned import load_if_possible, load_result
+from sandbox.ranks.turn import Turn
 from sandbox.run import Run
-from sandbox.turn import Turn
 
 INTERRUPT_GRACE_S = 0.5
 REBUILD_TIMEOUT_S = 10.0

@@ -8,7 +8,7 @@ import cloudpickle
 import psutil
 import pytest
 
-from sandbox import warm
+from sandbox.ranks import warm
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:

@@ -14,7 +14,7 @@ MAGICS = re.compile(r"^[%!].*$", re.MULTILINE)
 KEPT = "sandbox.magic"
 CODE = """
 import sys
-_old_warm = [sys.modules.get("sandbox.warm")]  # in a list: rebind leaves it alone
+_old_warm = [sys.modules.get("sandbox.ranks.warm")]  # in a list: rebind leaves it alone
 for _name in [name for name in sys.modules if name.partition(".")[0] in {packages}]:
     if _name != {kept!r}:
         del sys.modules[_name]

@@ -7,11 +7,11 @@ import sys
 from types import FunctionType, ModuleType
 from typing import Any
 
-from sandbox import warm
+from sandbox.ranks import warm
 
 
 def keep_warm(old: ModuleType | None) -> None:
-    """Take over the warm processes of the module `sandbox.warm` as it was before the re-import.
+    """Take over the warm processes of `sandbox.ranks.warm` as it was before the re-import.
 
     The handles are made anew: a method that an answer put on an old one is not called.
     """

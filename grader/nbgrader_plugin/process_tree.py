@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 
 import psutil
 
-from sandbox.process import adopt_orphans
+from sandbox.ranks.process import adopt_orphans
 
 TOKEN_VARIABLE = "SHARDLAB_KERNEL"  # inherited by every process that the kernel starts
 MAX_ROUNDS = 50  # a process may start others while its relatives are being ended

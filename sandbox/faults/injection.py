@@ -16,8 +16,8 @@ if TYPE_CHECKING:
     from sandbox.faults.fault import Fault
     from sandbox.faults.files import Files
     from sandbox.faults.saves import Saves
-    from sandbox.recorder import Recorder
-    from sandbox.steps import Steps
+    from sandbox.observing.recorder import Recorder
+    from sandbox.observing.steps import Steps
 
 Action = Callable[[], None]
 

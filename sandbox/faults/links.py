@@ -10,8 +10,8 @@ from sandbox.event import Event, Op
 from sandbox.faults.late_work import LateWork, Link, Transfer
 from sandbox.faults.timer import Timer
 from sandbox.journal import get_parts
-from sandbox.record import Call
-from sandbox.recorder import Lane
+from sandbox.observing.record import Call
+from sandbox.observing.recorder import Lane
 from sandbox.ring import ring_bytes
 
 if TYPE_CHECKING:

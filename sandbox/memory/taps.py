@@ -16,9 +16,9 @@ from torch.optim.optimizer import (
     register_optimizer_step_pre_hook,
 )
 
-from sandbox import observe
 from sandbox.memory.owned_by_deepspeed import engine_class
 from sandbox.memory.tracker import Tracker
+from sandbox.observing import observe
 
 
 @contextlib.contextmanager

@@ -9,9 +9,9 @@ from typing import Any
 
 def call_tracked(fn: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
     """Call `fn` and return what it returns; publish samples of this rank's memory meanwhile."""
-    from sandbox import observe  # these import torch; who sends this function need not
     from sandbox.memory.taps import tapped
     from sandbox.memory.tracker import Tracker
+    from sandbox.observing import observe  # these import torch; who sends this function need not
 
     recorder = observe.recorder()
     tracker = Tracker(recorder.rank, recorder.publish, sys._getframe())

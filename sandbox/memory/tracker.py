@@ -23,12 +23,13 @@ from torch.distributed.tensor import DTensor
 from torch.optim import Optimizer
 from torch.utils._python_dispatch import TorchDispatchMode
 
-from sandbox import backend, callsite
+from sandbox import backend
 from sandbox.memory.category import Category, Phase
 from sandbox.memory.owners import Owners
 from sandbox.memory.phases import Phases
 from sandbox.memory.sample import MAX_SAMPLES, Sample
 from sandbox.memory.storages import Storages, storages_of
+from sandbox.observing import callsite
 
 MAX_BETWEEN = MAX_SAMPLES // 2  # samples of a rank that are not at the end of a phase
 # A sample is due when the total has changed by this part of the peak; twice that after each

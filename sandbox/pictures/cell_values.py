@@ -6,10 +6,10 @@ from collections.abc import Mapping
 from typing import Any
 
 from sandbox.failure import describe_others
-from sandbox.output import show
 from sandbox.pictures.cell_value import TensorValue
 from sandbox.pictures.picture import Drawn
 from sandbox.pictures.tensors import TensorPicture
+from sandbox.ranks.output import show
 
 
 def show_values(values: Mapping[int, Any]) -> None:

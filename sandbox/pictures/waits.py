@@ -13,7 +13,7 @@ from sandbox.pictures.picture import Picture, wrap
 
 if TYPE_CHECKING:
     from sandbox.errors import ProvenError
-    from sandbox.wait_for import WaitFor
+    from sandbox.proving.wait_for import WaitFor
 
 BOX_PX, BOX_HEIGHT_PX = 92, 26
 ROW_PX = 48

@@ -6,8 +6,8 @@ import itertools
 
 from simulated_ranks import ALL_REDUCE, Groups, Step, World
 
-from sandbox.monitor import Monitor
-from sandbox.record import Call
+from sandbox.observing.record import Call
+from sandbox.proving.monitor import Monitor
 
 
 def run_to_the_end(groups: Groups, *programs: list[str]) -> tuple[Monitor, World]:

@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
-from sandbox.record import Call
+from sandbox.observing.record import Call
 
 
 class Step(NamedTuple):

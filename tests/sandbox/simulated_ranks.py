@@ -11,7 +11,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
-from sandbox.record import Call
+from sandbox.observing.record import Call
 
 ALL_REDUCE = Call("all_reduce", (4,), 4, "float32", 4, "SUM", None, 4, 4)
 

@@ -10,7 +10,7 @@ import torch.distributed as dist
 from world_programs import count_calls, sum_ranks
 
 import sandbox
-from sandbox import crew
+from sandbox.ranks import crew
 
 
 def test_variables_live_on_between_calls_and_end_with_reset() -> None:

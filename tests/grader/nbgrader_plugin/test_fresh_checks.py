@@ -19,10 +19,10 @@ TRICKS = [
     "sandbox.launch = fake",
     "sandbox.launcher.launch = fake",
     "import sandbox.world\nsandbox.world.World.call = fake",
-    "import sandbox.warm\nsandbox.warm.get = fake",
-    "import sandbox.warm\nsandbox.warm.Warm.fork_supervisor = fake",
+    "import sandbox.ranks.warm\nsandbox.ranks.warm.get = fake",
+    "import sandbox.ranks.warm\nsandbox.ranks.warm.Warm.fork_supervisor = fake",
     "import sandbox.run\nsandbox.run.Run = fake",
-    "import sandbox.warm\nsandbox.warm._running = {'gloo': fake}",
+    "import sandbox.ranks.warm\nsandbox.ranks.warm._running = {'gloo': fake}",
 ]
 
 
@@ -53,12 +53,12 @@ def test_a_patched_sandbox_is_put_right(trick):
 def test_the_warm_process_is_kept_and_names_follow():
     out = run(
         "sandbox.launch(lambda: 1, world_size=1)",
-        "from sandbox import warm\nfrom sandbox.toys import Block",
+        "from sandbox.ranks import warm\nfrom sandbox.toys import Block",
         "from sandbox.errors import RankError",
         "first = warm._running['gloo'].process.pid\nold = [warm]",
         code(),
         code(),
-        "assert warm is not old[0] and warm is sys.modules['sandbox.warm']",
+        "assert warm is not old[0] and warm is sys.modules['sandbox.ranks.warm']",
         "assert Block is sys.modules['sandbox.toys'].Block is toys.Block",
         "assert RankError is sandbox.RankError is fsdp01.measure.__globals__['RankError']",
         "sandbox.launch(lambda: 1, world_size=1)",

@@ -9,7 +9,8 @@ import pytest
 import torch.distributed as dist
 
 import sandbox
-from sandbox import Collective, DiskFull, Kill, Pause, Save, Slow, SlowLink, Step, TornWrite, warm
+from sandbox import Collective, DiskFull, Kill, Pause, Save, Slow, SlowLink, Step, TornWrite
+from sandbox.ranks import warm
 
 
 @pytest.mark.parametrize(

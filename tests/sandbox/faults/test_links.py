@@ -12,8 +12,8 @@ import sandbox
 from sandbox import SlowLink
 from sandbox.faults.late_work import Transfer
 from sandbox.faults.links import Links, measure
-from sandbox.record import Call
-from sandbox.recorder import Lane
+from sandbox.observing.record import Call
+from sandbox.observing.recorder import Lane
 
 
 def make_links(*slow: SlowLink, rank: int = 0) -> Links:

@@ -1,0 +1,134 @@
+"""The rank's side of the ledger: numbers its events and publishes them before the rank blocks."""
+
+from __future__ import annotations
+
+import itertools
+import threading
+import time
+from collections.abc import Callable, Sequence
+from types import FrameType
+from typing import TYPE_CHECKING, Any
+
+from sandbox.observing import callsite, signals
+from sandbox.observing.record import Call, Waiting
+from sandbox.observing.threads import Siblings
+
+if TYPE_CHECKING:
+    from sandbox.faults.links import Links
+
+# A wait that gives up sooner was meant to, so it is no sign of a deadlock: its program goes on.
+IMPATIENT_S = 300.0
+ARMED_TIMER = 0  # among the threads that may act: its handler will run in one of them
+# Who waits no longer has found the operation complete: not worth a record of its own.
+BLOCKED_S = 20e-6
+
+
+class Lane:
+    """One order of collectives: a group, on one kind of device."""
+
+    def __init__(self, gid: str, ranks: tuple[int, ...]) -> None:
+        self.gid = gid
+        self.ranks = ranks
+        self.next_seq = 0  # the creation of the group; collectives count from 1
+
+
+class Recorder:
+    """Publishes what this rank issues, waits for and completes."""
+
+    def __init__(self, rank: int, publish: Callable[[tuple], None]) -> None:
+        self.rank = rank
+        self.publish = publish
+        # Set while faults are injected: called before an operation is issued, and what delays it.
+        self.before_issue: Callable[[str], None] | None = None
+        self.links: Links | None = None
+        self.watch: Callable[[Sequence[Any]], None] | None = None  # sees the arguments of each call
+        self._numbers = itertools.count()
+        self._siblings = threading.local()
+
+    def announce(self, lane: Lane) -> None:
+        """Publish that a group exists, or that its creation begins."""
+        self.publish(("group", lane.gid, lane.ranks))
+
+    def issue(
+        self,
+        lane: Lane,
+        call: Call,
+        frame: FrameType,
+        *,
+        in_order: bool = True,
+        is_async: bool = False,
+    ) -> Published:
+        """Publish one call that is about to start."""
+        if self.before_issue is not None:
+            self.before_issue(call.op)
+        seq = None
+        if in_order:
+            seq, lane.next_seq = lane.next_seq, lane.next_seq + 1
+        event = Published(self, next(self._numbers), lane, seq)
+        site = callsite.find(frame)
+        time_s = time.monotonic()
+        self.publish(("issue", event.number, lane.gid, seq, is_async, tuple(call), site, time_s))
+        return event
+
+    def siblings(self) -> Siblings:
+        """Return what the calling thread last saw of the others."""
+        if not hasattr(self._siblings, "seen"):
+            self._siblings.seen = Siblings()
+        return self._siblings.seen
+
+
+class Published:
+    """One event of this rank that the monitor knows about."""
+
+    def __init__(self, recorder: Recorder, number: int, lane: Lane, seq: int | None) -> None:
+        self.number = number
+        self._recorder = recorder
+        self._lane = lane
+        self._seq = seq
+        self._waiting: Waiting | None = None
+        self._has_ended = False
+
+    def wait(self, checked_s: float | None = None) -> None:
+        """Publish that the calling thread is blocked in this event, if that is news.
+
+        `checked_s` (of time.monotonic) is when the key of a store was last seen not to be set. A
+        rank that may be let go by a signal tells again and again that none has come.
+        """
+        others = self._recorder.siblings().running()
+        if signals.timer_is_armed():
+            others = (*others, ARMED_TIMER)
+        hears_signals = signals.hears_signals()
+        if hears_signals and checked_s is None:
+            checked_s = time.monotonic()
+        waiting = Waiting(threading.get_ident(), others, hears_signals, checked_s)
+        if waiting != self._waiting:
+            self._waiting = waiting
+            self._recorder.publish(("wait", self.number, self._lane.gid, self._seq, tuple(waiting)))
+
+    def end(self, since_s: float | None = None) -> None:
+        """Publish the completion if that is news, or that the calling thread waits no longer.
+
+        `since_s` (of time.monotonic) is when it began to wait.
+        """
+        has_blocked = since_s is not None and time.monotonic() - since_s > BLOCKED_S
+        if self._waiting is not None or has_blocked or not self._has_ended:
+            self.complete(since_s)
+            self._waiting = None
+
+    def complete(self, since_s: float | None = None) -> None:
+        """Publish the completion. May run in a thread of the backend."""
+        self._has_ended = True
+        now_s = time.monotonic()
+        self._recorder.publish(("end", self.number, now_s, threading.get_ident(), since_s))
+
+    def leave(self) -> None:
+        """Publish that the calling thread gave up waiting, and the event is not complete."""
+        if self._waiting is not None:
+            self._waiting = None
+            self._recorder.publish(("end", self.number, None, threading.get_ident(), None))
+
+    def withdraw(self) -> None:
+        """Publish that the backend refused the call, and free its place in the order."""
+        if self._seq is not None:
+            self._lane.next_seq -= 1
+        self._recorder.publish(("withdraw", self.number, self._lane.gid, self._seq))

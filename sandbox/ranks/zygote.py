@@ -1,0 +1,152 @@
+"""The warm process: it has imported torch, Ray and DeepSpeed, and forks ranks on request.
+
+Started by warm.py as `python -m sandbox.ranks.zygote FD DIRECTORY`; FD is a socket to its owner.
+It runs no torch operation, starts no thread, never touches CUDA: what it forks is as good as new.
+"""
+
+from __future__ import annotations
+
+import gc
+import importlib
+import os
+import select
+import shutil
+import signal
+import socket
+import sys
+import threading
+
+from sandbox.ranks import no_compiling, process, wire
+from sandbox.ranks.supervisor import supervise
+
+# What every exercise needs. Imported here once, these cost a rank nothing; torch._dynamo and the
+# state-dict modules are what FSDP2 and DCP would otherwise import in every rank (2-6 s).
+FIRST = (
+    "torch",
+    "numpy",
+    "cloudpickle",
+    "torch.distributed.fsdp",
+    "torch.distributed.checkpoint",
+    "torch.distributed.checkpoint.state_dict",
+    "torch._dynamo",
+    "torch._subclasses.schema_check_mode",
+    "torch.profiler._cupti_monitor",
+    "sandbox.ranks.rank",
+    "sandbox.toys",
+    "sandbox.pictures.cell_value",
+    "sandbox.pictures.layout",
+)
+# Imported between requests, one at a time; a request that needs one waits.
+LATER = (
+    "ray.train.torch",
+    "deepspeed",
+    "deepspeed.runtime.zero.muon.muon_optimizer",
+    "deepspeed.runtime.superoffload.superoffload_stage3",
+    "deepspeed.module_inject.auto_ep_layer",
+    "deepspeed.comm.mori",
+    "torch.distributed.tensor.parallel",
+    "torch.distributed.pipelining",
+    "torch.distributed.algorithms._checkpoint.checkpoint_wrapper",
+)
+IDLE_S = 0.25  # without a request, before the next of those begins
+
+
+class Zygote:
+    """Serves the requests of one notebook process until that ends."""
+
+    def __init__(self, sock: socket.socket) -> None:
+        self.sock = sock
+        self.waiting_imports = list(LATER)
+        self.supervisors: set[int] = set()
+
+    def serve(self) -> None:
+        """Answer requests; import what is left while there are none."""
+        no_compiling.install()
+        for name in FIRST:
+            import_quietly(name)
+        freeze()
+        wire.send(self.sock, ("ready",))
+        owner = os.getppid()
+        while True:
+            idle_s = IDLE_S if self.waiting_imports else 1.0
+            readable, _, _ = select.select([self.sock], [], [], idle_s)
+            self._reap()
+            if readable:
+                message, files = wire.receive(self.sock)
+                self._answer(message, files)
+            elif self.waiting_imports:
+                self._import_next()
+            elif os.getppid() != owner:  # a child of the notebook may hold our socket open
+                raise EOFError
+
+    def _answer(self, message: tuple, files: list[int]) -> None:
+        kind, needs = message
+        assert kind == "fork", kind
+        while any(name in needs for name in self.waiting_imports):
+            self._import_next()
+        assert_forkable()
+        pid = os.fork()
+        if pid == 0:
+            self.sock.close()
+            supervise(socket.socket(fileno=files[0]))
+        os.close(files[0])
+        self.supervisors.add(pid)
+
+    def _import_next(self) -> None:
+        import_quietly(self.waiting_imports.pop(0))
+        if deepspeed_ops := sys.modules.get(no_compiling.MODULE):
+            _ = deepspeed_ops.__compatible_ops__  # probed once here, not by every rank
+        freeze()
+
+    def _reap(self) -> None:
+        while self.supervisors:
+            pid, status = os.waitpid(-1, os.WNOHANG)
+            if pid == 0:
+                return
+            if pid in self.supervisors:
+                self.supervisors.remove(pid)
+                if status != 0:  # it was killed: what was below it has come to us
+                    process.end_descendants(keep=self.supervisors)
+
+
+def import_quietly(name: str) -> None:
+    """Import a module; the rank that needs it reports one that is broken on this machine."""
+    try:
+        importlib.import_module(name)
+    except Exception as error:
+        sys.stderr.write(f"preload of {name}: {error!r}\n")
+
+
+def freeze() -> None:
+    """Keep the collector off what ranks inherit: it would copy every page and take a second."""
+    gc.collect()
+    gc.freeze()
+
+
+def assert_forkable() -> None:
+    """Refuse to fork with a second thread or a CUDA context: ranks would hang or crash."""
+    threads = threading.enumerate()
+    if len(threads) > 1:
+        raise RuntimeError(f"the warm process runs threads {threads}: forks of it are not safe")
+    torch = sys.modules["torch"]
+    if torch.cuda.is_initialized():
+        raise RuntimeError("the warm process initialised CUDA: forks of it cannot use a GPU")
+
+
+def main() -> None:
+    """Serve until the notebook's process ends, then end everything below and clean up."""
+    fd, directory = int(sys.argv[1]), sys.argv[2]
+    process.adopt_orphans()
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    zygote = Zygote(socket.socket(fileno=fd))
+    try:
+        zygote.serve()
+    except EOFError:
+        pass
+    finally:
+        process.end_descendants()
+        shutil.rmtree(directory, ignore_errors=True)
+
+
+if __name__ == "__main__":
+    main()
