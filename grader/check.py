@@ -3,6 +3,7 @@
 import contextlib
 import inspect
 import os
+import re
 import time
 from collections.abc import Callable
 from dataclasses import replace
@@ -11,6 +12,7 @@ from typing import Any, NoReturn, Self
 
 import sandbox
 from grader import explain, record, verdict
+from grader.exercise import Exercise
 from grader.mistakes import Mistake
 from grader.verdict import CheckFailed, Failure, NotSolved
 from grader.whose_line import function_at, grader_name_in
@@ -29,6 +31,8 @@ class Check:
     In a notebook a bar shows that it still runs; it is gone when the verdict comes.
     """
 
+    exercise = Exercise(asked={}, given=frozenset())  # each exercise has a Check of its own
+
     def __init__(self, name: str, proof: str, *answers: object) -> None:
         self.name = name
         self.proof = proof
@@ -40,7 +44,7 @@ class Check:
 
     def __enter__(self) -> Self:
         for answer in self._answers:
-            self.judge(judge_form(answer))
+            self.judge(judge_form(answer, self.exercise))
         if name := grader_name_in(self._answers):
             self.judge(Failure(mistake=Mistake.USES_THE_GRADER, came=name))
         if verdict.is_in_notebook():
@@ -94,6 +98,10 @@ class Check:
         in_case = replace(failure, case=self._case, where=where)
         if failure.mistake is Mistake.WRONG_RESULT and failure.came in ("None", "NoneType"):
             in_case = replace(in_case, next_step="it returned None: did you forget `return`?")
+        missing = re.fullmatch(r"NameError: name '(\w+)' is not defined", failure.came)
+        if missing and missing[1] in self.exercise.names:
+            hint = f"run the cells above this one: {missing[1]} is defined there"
+            in_case = replace(in_case, next_step=hint)
         verdict.show(verdict.failed(self.name, in_case))
         raise CheckFailed(self.name, in_case) from None
 
@@ -106,19 +114,20 @@ class Check:
         if not name or name in self._own_names():
             return where
         line, *text = where.splitlines()
-        step = f" (step {explain.STEPS[name]})" if name in explain.STEPS else ""
+        asked = self.exercise.asked.get(name)
+        step = f" (step {asked.step})" if asked and asked.step else ""
         return "\n".join([f"{line}, in {name}{step}", *text])
 
 
-def judge_form(answer: object) -> Failure | None:
+def judge_form(answer: object, exercise: Exercise) -> Failure | None:
     """Judge that an answer is a function, and one that can be called as the notebook calls it."""
     if not callable(answer):
         came = f"{answer!r}, a {type(answer).__name__}"
         return Failure(mistake=Mistake.NOT_A_FUNCTION, came=came)
     name = getattr(answer, "__name__", "")
-    if name not in explain.PARAMETERS or not isinstance(answer, FunctionType):
+    if name not in exercise.asked or not isinstance(answer, FunctionType):
         return None
-    asked = explain.PARAMETERS[name]
+    asked = exercise.asked[name].parameters
     signature = inspect.signature(answer)
     try:
         signature.bind(*asked)

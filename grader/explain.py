@@ -34,49 +34,12 @@ MISTAKE_OF = {
     RankError: Mistake.RAISED,
     RankTimeoutError: Mistake.TIMED_OUT,
 }
-# What cells of the notebook define, given or to be solved, and later cells use.
-_NAMES = """
-functools tempfile torch dist dcp get_state_dict set_state_dict init_device_mesh fully_shard
-sandbox fsdp01 toys train Checkpoint RunConfig ScalingConfig TorchConfig TorchTrainer
-rows_of_rank shard_model build sample_ids batches train_step save_checkpoint load_checkpoint
-train_loop_per_worker CONFIG make_trainer padded_numel predict_sent_bytes shard_hybrid
-"""
-NOTEBOOK_NAMES = frozenset(_NAMES.split())
 # What to do where a signal ended a rank.
 NEXT_AFTER_SIGNAL = {
     "SIGKILL": "use less memory: the system kills what takes too much of it",
     "SIGTERM": "end no process by its id",
 }
 NEXT_AFTER_OTHER_SIGNALS = "look for what reaches below Python: ctypes, a tensor's data pointer"
-# The functions to be solved, by the number of their step.
-STEPS = {
-    "rows_of_rank": 1,
-    "shard_model": 2,
-    "build": 3,
-    "sample_ids": 4,
-    "train_step": 5,
-    "save_checkpoint": 6,
-    "load_checkpoint": 6,
-    "train_loop_per_worker": 7,
-    "make_trainer": 8,
-    "padded_numel": 9,
-    "predict_sent_bytes": 10,
-}
-# What the checks call them with.
-PARAMETERS = {
-    "rows_of_rank": ("num_rows", "rank", "world_size"),
-    "shard_model": ("model", "mesh"),
-    "build": ("config", "mesh"),
-    "sample_ids": ("num_samples", "epoch", "seed", "rank", "world_size"),
-    "train_step": ("model", "optimizer", "tokens", "max_norm"),
-    "save_checkpoint": ("directory", "model", "optimizer", "next_epoch"),
-    "load_checkpoint": ("directory", "model", "optimizer"),
-    "train_loop_per_worker": ("config",),
-    "make_trainer": ("num_workers", "storage_path"),
-    "padded_numel": ("shape", "world_size"),
-    "predict_sent_bytes": ("root_shapes", "block_shapes", "world_size", "itemsize"),
-    "shard_hybrid": ("model", "num_replicas", "num_shards"),
-}
 IN_THE_CHECK = re.compile(r" at \S*grader/\S+\.py, line \d+")
 MAX_LINES = 12
 MAX_LINE_CHARS = 60
@@ -100,9 +63,6 @@ def failure_of(error: SandboxError) -> Failure:
         said = f"{error.exc_message}\n{error.traceback_text}"
         known = [mistake for text, mistake in KNOWN_TEXTS.items() if text in said]
         mistake = known[0] if known else Mistake.RAISED
-        name = _missing_name(error)
-        if name in NOTEBOOK_NAMES:
-            next_step = f"run the cells above this one: {name} is defined there"
     else:
         mistake = MISTAKE_OF[type(error)]
         came = error.message
@@ -119,11 +79,6 @@ def failure_of(error: SandboxError) -> Failure:
         site=site_of(error),
         next_step=next_step,
     )
-
-
-def _missing_name(error: RankError) -> str:
-    found = re.fullmatch(r"name '(\w+)' is not defined", error.exc_message)
-    return found[1] if found and error.exc_type == "NameError" else ""
 
 
 def _is_learners(site: str | None) -> bool:

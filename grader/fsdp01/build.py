@@ -11,8 +11,8 @@ from torch import Tensor, nn
 from torch.distributed.device_mesh import DeviceMesh
 
 import sandbox
-from grader.check import Check
 from grader.fsdp01.cases import CASES, Case, new_mesh
+from grader.fsdp01.exercise import Check
 from grader.fsdp01.judge_step import judge_initial
 from grader.fsdp01.judge_units import judge_units, judge_wrapping
 from grader.fsdp01.truth import StepTruth, train, weights_of

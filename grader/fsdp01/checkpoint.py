@@ -12,7 +12,6 @@ from torch import Tensor, nn
 
 import sandbox
 from grader import explain, storage
-from grader.check import Check
 from grader.fsdp01.cases import (
     FROZEN,
     LEARNING_RATE,
@@ -22,6 +21,7 @@ from grader.fsdp01.cases import (
     count_ranks,
     new_sharded,
 )
+from grader.fsdp01.exercise import Check
 from grader.fsdp01.truth import StepTruth, train
 from grader.mistakes import Mistake
 from grader.parity import find_difference

@@ -8,8 +8,8 @@ import torch.distributed as dist
 from torch import nn
 
 import sandbox
-from grader.check import Check
 from grader.fsdp01.cases import SHALLOW, TIED, Case
+from grader.fsdp01.exercise import Check
 from grader.fsdp01.judge_step import judge_gradients
 from grader.fsdp01.judge_units import judge_units
 from grader.fsdp01.truth import StepTruth, train

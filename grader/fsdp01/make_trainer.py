@@ -10,8 +10,8 @@ from typing import Any
 import torch
 
 from grader import explain, storage
-from grader.check import Check
 from grader.fsdp01 import judge_loop
+from grader.fsdp01.exercise import Check
 from grader.fsdp01.loop_run import LoopRun
 from grader.fsdp01.loop_watch import LoopStep, LoopWatch
 from grader.fsdp01.train_loop import failure_of_hang

@@ -3,8 +3,8 @@
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from grader.check import Check
 from grader.fsdp01.cases import count_ranks
+from grader.fsdp01.exercise import Check
 from grader.mistakes import Mistake
 from grader.shards import padded_numel as true_padded_numel
 from grader.verdict import Failure

@@ -7,8 +7,8 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import Any
 
-from grader.check import Check
 from grader.fsdp01.cases import count_ranks
+from grader.fsdp01.exercise import Check
 from grader.mistakes import Mistake
 from grader.verdict import Failure
 from grader.whereabouts import elsewhere, random_state

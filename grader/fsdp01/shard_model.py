@@ -9,9 +9,9 @@ from torch import Tensor, nn
 from torch.distributed.device_mesh import DeviceMesh
 
 import sandbox
-from grader.check import Check
 from grader.fsdp01 import judge_sharding
 from grader.fsdp01.cases import CASES, FLOAT32, Case, new_mesh
+from grader.fsdp01.exercise import Check
 from grader.fsdp01.truth import train, weights_of
 from grader.fsdp01.units import Unit, blocks_of, owners_of, units_of
 from grader.held import array_bytes, live_storages, new_bytes

@@ -10,9 +10,9 @@ from typing import Any
 import torch
 
 from grader import explain, storage
-from grader.check import Check
 from grader.fsdp01 import judge_epochs, judge_loop
 from grader.fsdp01.cases import SHALLOW, TIED, count_ranks, describe_model
+from grader.fsdp01.exercise import Check
 from grader.fsdp01.loop_run import LoopRun
 from grader.fsdp01.loop_watch import LoopStep, LoopWatch
 from grader.mistakes import Mistake

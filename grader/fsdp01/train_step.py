@@ -8,8 +8,8 @@ from torch import Tensor, nn
 
 import sandbox
 from grader import storage
-from grader.check import Check
 from grader.fsdp01.cases import CASES, LEARNING_RATE, Case, new_sharded
+from grader.fsdp01.exercise import Check
 from grader.fsdp01.judge_step import StepSeen, judge_any_clipping, judge_steps
 from grader.fsdp01.step_hook import record_gradients
 from grader.fsdp01.truth import Clipping, train
