@@ -2,11 +2,13 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from pathlib import Path
+from typing import Any, Self
 
 import torch
 from torch import Tensor
 
+from grader import storage
 from grader.fsdp01.loop_watch import LoopStep
 from grader.storage import Report
 
@@ -38,6 +40,12 @@ class LoopRun:
     steps: list[list[LoopStep]]
     reports: list[list[Report]]
     num_checkpoints: int
+
+    @classmethod
+    def stored_at(cls, path: str, first: int, stop: int, steps: list[list[LoopStep]]) -> Self:
+        """Return a run whose reports and checkpoints lie at `path`, the storage of Ray Train."""
+        reports = storage.read_reports(Path(path), world_size=len(steps))
+        return cls(first, stop, steps, reports, len(storage.checkpoints(Path(path))))
 
     @property
     def numbers(self) -> range:

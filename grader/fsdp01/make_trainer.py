@@ -4,12 +4,11 @@ import os
 import tempfile
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from pathlib import Path
 from typing import Any
 
 import torch
 
-from grader import explain, storage
+from grader import explain
 from grader.fsdp01 import judge_loop
 from grader.fsdp01.exercise import Check
 from grader.fsdp01.loop_run import LoopRun
@@ -166,8 +165,6 @@ def _run_and_judge(
             failure = explain.failure_of(error)
             return replace(failure, mistake=Mistake.NO_LOOP_CONFIG)
         raise
-    reports = storage.read_reports(Path(path), WORLD_SIZE)
-    num_checkpoints = len(storage.checkpoints(Path(path)))
-    loop_run = LoopRun(0, CONFIG["num_epochs"], run.results, reports, num_checkpoints)
+    loop_run = LoopRun.stored_at(path, 0, CONFIG["num_epochs"], run.results)
     config = {**CONFIG, "model": {**CONFIG["model"], "dtype": torch.float64}}
     return judge_loop.judge_run([loop_run], config)

@@ -100,8 +100,7 @@ def _run(check: Check, loop: TrainLoop, case: LoopCase, number: int, path: str) 
     except (DeadlockError, CollectiveMismatchError) as error:
         check.judge(failure_of_hang(error, loop, path, world_size))
         raise
-    reports = storage.read_reports(Path(path), world_size)
-    return LoopRun(first, stop, run.results, reports, len(storage.checkpoints(Path(path))))
+    return LoopRun.stored_at(path, first, stop, run.results)
 
 
 def failure_of_hang(
