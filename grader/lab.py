@@ -12,6 +12,10 @@ from typing import NoReturn
 from grader.course import ROOT, pages
 from grader.learn import LEARN, fill
 
+# nbgrader's for instructors: they would look for a course below the learner's folder. Validate
+# stays. Here, not in exercises/, for an instructor who starts JupyterLab there has them all.
+NOT_FOR_LEARNERS = ("formgrader", "assignment_list", "course_list")
+
 
 def prepare() -> Iterator[str]:
     """Build the notebooks if a text is newer, and hand out what is new; yield a line for each."""
@@ -27,8 +31,8 @@ def prepare() -> Iterator[str]:
 def start(flags: list[str], folder: Path = LEARN) -> NoReturn:
     """Become JupyterLab.
 
-    The server's working directory is the course directory: there its nbgrader extensions find
-    nbgrader_config.py, so Validate judges as grading does. The files it shows are the learner's.
+    The server's working directory is the course directory: there Validate finds
+    nbgrader_config.py, so it judges as grading does. The files it shows are the learner's.
     """
     scripts = Path(sys.executable).parent  # a terminal in JupyterLab finds `nbgrader` there
     os.environ["PATH"] = f"{scripts}{os.pathsep}{os.environ.get('PATH', '')}"
@@ -36,5 +40,7 @@ def start(flags: list[str], folder: Path = LEARN) -> NoReturn:
     paths = [str(ROOT / "exercises"), os.environ.get("JUPYTER_CONFIG_PATH", "")]
     os.environ["JUPYTER_CONFIG_PATH"] = os.pathsep.join(filter(None, paths))
     os.chdir(ROOT / "exercises")
-    command = [sys.executable, "-m", "jupyterlab", f"--ServerApp.root_dir={folder}", *flags]
-    os.execv(sys.executable, command)
+    options = [f"--ServerApp.root_dir={folder}"]
+    for name in NOT_FOR_LEARNERS:
+        options.append(f"--ServerApp.jpserver_extensions=nbgrader.server_extensions.{name}=False")
+    os.execv(sys.executable, [sys.executable, "-m", "jupyterlab", *options, *flags])

@@ -45,6 +45,7 @@ class Lab:
     """A running JupyterLab."""
 
     folder: Path
+    log: Path
     url: str
     token: str
 
@@ -62,7 +63,7 @@ def lab(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Lab]:
     with (home / "log").open("w") as log:
         command = [sys.executable, "-c", start]
         server = subprocess.Popen(command, env=environ, stdout=log, stderr=log)
-    yield Lab(folder, wait_for_url(home / "runtime", server), "test")
+    yield Lab(folder, home / "log", wait_for_url(home / "runtime", server), "test")
     children = psutil.Process(server.pid).children(recursive=True)
     server.terminate()
     server.wait(DEADLINE_S)

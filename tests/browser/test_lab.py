@@ -22,6 +22,20 @@ def test_the_released_exercise_says_what_is_not_solved_yet(lab, open_notebook) -
     run_all(page)
     expect(page.locator(OUTPUT, has_text="○ not solved yet: rows_of_rank")).to_be_visible()
     expect(page.locator(OUTPUT, has_text="NotSolved: rows_of_rank")).to_be_visible()
+    only_validate_is_left_of_nbgrader(lab, page)
+
+
+def only_validate_is_left_of_nbgrader(lab, page: Page) -> None:
+    """Check the page's menus, the server's handlers, and that its log names no misplaced course."""
+    expect(page.get_by_role("button", name="Validate")).to_be_visible()
+    assert page.get_by_role("menuitem", name="Nbgrader").count() == 0
+    asking = {"headers": {"Authorization": f"token {lab.token}"}}
+    assert page.request.get(f"{lab.url}formgrader", **asking).status == 404
+    write(lab.folder / "valid.ipynb", "x = 1")
+    url = f"{lab.url}assignments/validate"
+    validated = page.request.post(url, form={"path": "valid.ipynb"}, **asking).json()
+    assert validated == {"success": True, "value": {}}
+    assert "not a subdirectory" not in lab.log.read_text()
 
 
 @pytest.mark.parametrize("with_ray", [False, pytest.param(True, marks=pytest.mark.slow)])
