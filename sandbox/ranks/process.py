@@ -23,6 +23,16 @@ def end_with_parent(parent_pid: int, number: int = signal.SIGKILL) -> None:
         os._exit(1)
 
 
+def go_on_at_parents_end() -> None:
+    """Have the kernel continue this process, should it be stopped, when its parent ends (Linux).
+
+    Only a process that runs sees its socket closed, and cleans up. (The signal comes already when
+    the parent's thread that started us ends, and once more with each that inherits us: no harm.)
+    """
+    if sys.platform == "linux":
+        ctypes.CDLL(None).prctl(PR_SET_PDEATHSIG, signal.SIGCONT)
+
+
 def adopt_orphans(on: bool = True) -> None:
     """Become the parent of every orphan below this process, so that none can slip away (Linux)."""
     if sys.platform == "linux":

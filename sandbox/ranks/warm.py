@@ -25,7 +25,7 @@ from sandbox.ranks import wire
 
 READY_TIMEOUT_S = 120.0  # imports take 3 s here; a cold disk or a busy laptop, more
 NEEDS = {  # what code that uses the library contains -> the module to wait for
-    rb"\bray\b": "ray.train.torch",
+    rb"\bray\b": "ray.tune",
     rb"\bdeepspeed\b": "deepspeed.runtime.zero.muon.muon_optimizer",
 }
 
@@ -127,6 +127,7 @@ class Warm:
 
 _lock = threading.Lock()  # two threads of a notebook may launch at once
 _running: dict[str, Warm] = {}  # one per accelerator
+_preloaded: set[str] = set()
 
 
 def get(name: str = "gloo") -> Warm:
@@ -162,7 +163,15 @@ def find_needs(fn: Callable[..., object], payload: bytes) -> set[str]:
     if path and source.is_learners(path) and os.path.exists(path):
         with open(path, "rb") as file:
             text += file.read()
-    return {module for pattern, module in NEEDS.items() if re.search(pattern, text)}
+    return _preloaded | {module for pattern, module in NEEDS.items() if re.search(pattern, text)}
+
+
+def preload(module: str) -> None:
+    """Have the warm process import `module` before the next launch, rather than every rank.
+
+    It must be installed, start no thread at its import, and use no CUDA: it is forked with the rest.
+    """
+    _preloaded.add(module)
 
 
 def end_all() -> None:

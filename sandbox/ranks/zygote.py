@@ -28,6 +28,8 @@ FIRST = (
     "torch.distributed.fsdp",
     "torch.distributed.checkpoint",
     "torch.distributed.checkpoint.state_dict",
+    "torch.distributed.checkpoint._fsspec_filesystem",
+    "torch.utils.serialization.config",
     "torch._dynamo",
     "torch._subclasses.schema_check_mode",
     "torch.profiler._cupti_monitor",
@@ -39,6 +41,7 @@ FIRST = (
 # Imported between requests, one at a time; a request that needs one waits.
 LATER = (
     "ray.train.torch",
+    "ray.tune",  # where ray.train.report looks first
     "deepspeed",
     "deepspeed.runtime.zero.muon.muon_optimizer",
     "deepspeed.runtime.superoffload.superoffload_stage3",
@@ -57,6 +60,7 @@ class Zygote:
     def __init__(self, sock: socket.socket) -> None:
         self.sock = sock
         self.waiting_imports = list(LATER)
+        self.asked_for: set[str] = set()
         self.supervisors: set[int] = set()
 
     def serve(self) -> None:
@@ -84,6 +88,11 @@ class Zygote:
         assert kind == "fork", kind
         while any(name in needs for name in self.waiting_imports):
             self._import_next()
+        if new := [name for name in needs if name not in self.asked_for]:
+            self.asked_for.update(new)  # once, whatever comes of it
+            for name in new:
+                import_quietly(name)
+            freeze()
         assert_forkable()
         pid = os.fork()
         if pid == 0:
@@ -137,6 +146,7 @@ def main() -> None:
     """Serve until the notebook's process ends, then end everything below and clean up."""
     fd, directory = int(sys.argv[1]), sys.argv[2]
     process.adopt_orphans()
+    process.go_on_at_parents_end()
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     zygote = Zygote(socket.socket(fileno=fd))
     try:

@@ -27,6 +27,12 @@ def wait_until_gone(pids: list[int]) -> None:
     assert not alive, f"still running: {alive}"
 
 
+def wait_until_stopped(pid: int) -> None:
+    end_s = time.monotonic() + DEADLINE_S
+    while psutil.Process(pid).status() != psutil.STATUS_STOPPED:
+        assert time.monotonic() < end_s
+
+
 def spawn_children() -> list[int]:
     """Start a plain child, one in a session of its own, and an orphan of such a one."""
     plain = subprocess.Popen(["sleep", "600"])
@@ -97,7 +103,12 @@ NOTEBOOK = """
 """
 
 
-@pytest.mark.parametrize("end", ["kill", "terminate", "zygote"])
+ONLY_LINUX = pytest.mark.skipif(sys.platform != "linux", reason="only Linux continues a process")
+
+
+@pytest.mark.parametrize(
+    "end", ["kill", "terminate", "zygote", pytest.param("stopped zygote", marks=ONLY_LINUX)]
+)
 def test_killing_the_notebook_or_its_warm_process_ends_every_rank(end: str, tmp_path: Path) -> None:
     script = tmp_path / "notebook.py"
     script.write_text(textwrap.dedent(NOTEBOOK))
@@ -109,6 +120,10 @@ def test_killing_the_notebook_or_its_warm_process_ends_every_rank(end: str, tmp_
         pids += [int(pid) for pid in notebook.stdout.readline().partition(": ")[2].split()]
     if end == "zygote":
         os.kill(int(zygote), signal.SIGKILL)
+    elif end == "stopped zygote":
+        os.kill(int(zygote), signal.SIGSTOP)
+        wait_until_stopped(int(zygote))
+        notebook.kill()
     else:
         getattr(notebook, end)()
     notebook.communicate(timeout=DEADLINE_S)
