@@ -1,11 +1,13 @@
 """What a rank holds of each tensor, as plain data, and what it should hold."""
 
+import functools
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 import torch
 from torch import Tensor
-from torch.distributed.tensor import DTensor
+from torch.distributed.device_mesh import DeviceMesh
+from torch.distributed.tensor import DTensor, Placement
 from torch.distributed.tensor._utils import compute_local_shape_and_global_offset
 
 # What checkpoint_wrapper and torch.compile put into names.
@@ -44,18 +46,28 @@ def _shard_of(name: str, tensor: Tensor) -> Shard:
     if type(tensor) is not DTensor:  # a subclass may say anything of itself
         return Shard(name, tuple(tensor.shape), None, None, 0, _copy(tensor), _bytes(tensor))
     local = tensor.to_local()
-    _, offset = compute_local_shape_and_global_offset(
-        tensor.shape, tensor.device_mesh, tensor.placements
-    )
     return Shard(
         name=name,
         shape=tuple(tensor.shape),
         placements=tuple(map(str, tensor.placements)),
-        mesh=tensor.device_mesh.mesh.tolist(),
-        first_row=offset[0] if offset else 0,
+        mesh=_ranks_of(tensor.device_mesh),
+        first_row=_first_row(tensor.shape, tensor.device_mesh, tensor.placements),
         local=_copy(local),
         storage_bytes=_bytes(local),
     )
+
+
+# Cached, for torch works both out in Python: longer than a toy's step takes.
+@functools.cache
+def _ranks_of(mesh: DeviceMesh) -> list:
+    ranks: list = mesh.mesh.tolist()
+    return ranks
+
+
+@functools.cache
+def _first_row(shape: torch.Size, mesh: DeviceMesh, placements: tuple[Placement, ...]) -> int:
+    _, offset = compute_local_shape_and_global_offset(shape, mesh, placements)
+    return offset[0] if offset else 0
 
 
 def _copy(tensor: Tensor) -> Tensor:

@@ -24,9 +24,9 @@ from sandbox.errors import LaunchError
 from sandbox.ranks import wire
 
 READY_TIMEOUT_S = 120.0  # imports take 3 s here; a cold disk or a busy laptop, more
-NEEDS = {  # what code that uses the library contains -> the module to wait for
+NEEDS = {  # what code that uses the library contains -> the last of its modules to wait for
     rb"\bray\b": "ray.tune",
-    rb"\bdeepspeed\b": "deepspeed.runtime.zero.muon.muon_optimizer",
+    rb"\bdeepspeed\b": "deepspeed.comm.mori",
 }
 
 

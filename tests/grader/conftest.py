@@ -2,6 +2,7 @@
 
 import json
 import os
+import shutil
 from pathlib import Path
 
 import pytest
@@ -52,10 +53,18 @@ class DummyCourse(CourseDirectory):
 
 
 @pytest.fixture(scope="session")
-def new_dummy_course(tmp_path_factory):
+def released_dummy_course(tmp_path_factory):
+    """Return a course directory in which the tiny exercise is released, to be copied."""
+    return DummyCourse.create(tmp_path_factory.mktemp("released"), DUMMY / "dummy.py")
+
+
+@pytest.fixture(scope="session")
+def new_dummy_course(tmp_path_factory, released_dummy_course):
     """Return a function that makes a course directory with the tiny exercise in it."""
 
     def create():
-        return DummyCourse.create(tmp_path_factory.mktemp("course"), DUMMY / "dummy.py")
+        root = tmp_path_factory.mktemp("course")
+        shutil.copytree(released_dummy_course.root, root, dirs_exist_ok=True)
+        return DummyCourse(root, released_dummy_course.exercise)
 
     return create
