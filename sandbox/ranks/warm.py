@@ -169,7 +169,7 @@ def find_needs(fn: Callable[..., object], payload: bytes) -> set[str]:
 def preload(module: str) -> None:
     """Have the warm process import `module` before the next launch, rather than every rank.
 
-    It must be installed, start no thread at its import, and use no CUDA: it is forked with the rest.
+    It must be installed, and its import start no thread and touch no accelerator: ranks are forks.
     """
     _preloaded.add(module)
 
