@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from sandbox import source
-from sandbox.event import Event
+from sandbox.event import Event, Op
 from sandbox.failure import name_ranks
 from sandbox.pictures.spans import Kind, Span
 from sandbox.units import format_bytes, format_time
@@ -23,10 +23,8 @@ def describe_span(span: Span) -> str:
 
 
 def describe_event(event: Event, span: Span) -> str:
-    """Return op, number, group, bytes, duration, wait and line of an event, a fact a line."""
-    number = f" to rank {event.root}" if event.op.value == "send" else f" #{event.seq}"
-    number = f" from rank {event.root}" if event.op.value == "recv" else number
-    lines = [f"rank {event.rank}: {event.op.value}{number} of {name_ranks(list(event.group))}"]
+    """Return number, op, group, bytes, duration, wait and line of an event, a fact a line."""
+    lines = [f"rank {event.rank}: {name_event(event)}"]
     if event.dtype:
         lines.append(f"{event.nbytes:,} bytes ({format_bytes(event.nbytes)}) of {event.dtype}")
     if event.duration_s is None:
@@ -38,3 +36,13 @@ def describe_event(event: Event, span: Span) -> str:
     if event.call_site:
         lines.append(source.describe(event.call_site))
     return "\n".join(lines)
+
+
+def name_event(event: Event) -> str:
+    """Return which one it is: "collective #7, all_reduce, of ranks 0-3": groups count together."""
+    group = name_ranks(list(event.group))
+    if event.op.is_point_to_point:
+        way = "to" if event.op is Op.SEND else "from"
+        other = "any rank" if event.root is None else f"rank {event.root}"
+        return f"{event.op.value} {way} {other} of {group}"
+    return f"collective #{event.seq}, {event.op.value}, of {group}"

@@ -35,11 +35,16 @@ UNWRAP = (
     "img.outerHTML = new TextDecoder().decode("
     "Uint8Array.from(atob(img.src.split(',')[1]), (c) => c.charCodeAt(0)))"
 )
-# Selectors, which redraw a picture, follow it in an output of their own. In a notebook that was
-# closed they have no kernel any more, and JupyterLab would say so in their place.
-NO_DEAD_WIDGETS = (
+# Selectors follow a picture in an output of their own, and draw the part that is chosen there: the
+# whole makes room for it. In a notebook that was closed they have no kernel any more. JupyterLab
+# would say so in their place, or, where their state was saved, show them as if they worked.
+SELECTORS = "sandbox-selectors"
+SELECTED = (
+    f".jp-OutputArea-child:has(+ * .{SELECTORS}:not(.jupyter-widgets-disconnected) svg) "
+    ".sandbox-picture, "
+    f".{SELECTORS}.jupyter-widgets-disconnected, "
     ".jp-OutputArea:has(.sandbox-picture) > .jp-OutputArea-child > "
-    ".jp-OutputArea-output.jupyter-widgets:not(:has(*)) {display:none}"
+    ".jp-OutputArea-output.jupyter-widgets:not(:has(*)) {display:none !important}"
 )
 
 
@@ -113,7 +118,7 @@ def render(pictures: Sequence[Picture]) -> str:
             f"background:{GROUND};font-family:{FONT};font-size:{svg.FONT_PX}px;fill:{TEXT}",
         },
     )
-    svg.add(root, "style").text = NO_DEAD_WIDGETS
+    svg.add(root, "style").text = SELECTED
     # Its own name in each picture: a pattern of one that is folded away is not painted elsewhere.
     pattern = f"hatch-{zlib.crc32(sentences.encode()):08x}"
     _add_hatching(root, pattern)

@@ -33,7 +33,7 @@ def draw_run(run: Run, view: View | None = None) -> list[Picture]:
     return pictures
 
 
-def bundle(run: Run, view: View | None = None) -> dict[str, str]:
+def bundle(run: Run) -> dict[str, str]:
     """Return what a notebook stores of a run: its line of text, and pictures if there are any."""
-    pictures = draw_run(run, view)
+    pictures = draw_run(run)
     return picture.bundle(pictures, repr(run)) if pictures else {picture.PLAIN: repr(run)}

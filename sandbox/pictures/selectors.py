@@ -1,8 +1,8 @@
-"""Selectors under a run's pictures, which redraw them: one rank, one step, one operation.
+"""Selectors under a run's pictures, which show a part: one rank, one step, one operation.
 
-They are an output of their own. JupyterLab shows a widget wherever an output has one, whether or
-not it can; so pictures in the same output would vanish with the kernel. As it is, the pictures stay
-in a saved notebook, on GitHub and in nbconvert's pages, and hide selectors that no longer work.
+They are an output of their own, and draw the part in it. What the run itself displays is never
+touched, so a saved notebook, GitHub and nbconvert's pages have it whole. While a part is shown it
+stands in place of the whole; selectors that have lost their kernel are hidden (picture.SELECTED).
 """
 
 from __future__ import annotations
@@ -10,8 +10,8 @@ from __future__ import annotations
 import os
 from typing import TYPE_CHECKING, Any
 
-from sandbox.pictures.picture import PLAIN
-from sandbox.pictures.run_picture import bundle
+from sandbox.pictures.picture import PLAIN, SELECTORS, render
+from sandbox.pictures.run_picture import bundle, draw_run
 from sandbox.pictures.view import View, step_numbers
 
 ALL = "all"  # not None: to a list that means that nothing is selected
@@ -26,9 +26,9 @@ def show(run: Run, plain: str = "") -> None:
     from IPython.display import display
 
     stored = bundle(run)
-    handle = display(stored | {PLAIN: plain or stored[PLAIN]}, raw=True, display_id=True)
+    display(stored | {PLAIN: plain or stored[PLAIN]}, raw=True)
     if len(run.ledger) and is_live():
-        selectors = make(run, handle)._repr_mimebundle_()
+        selectors = make(run)._repr_mimebundle_()
         display({WIDGET: selectors[WIDGET], PLAIN: ""}, raw=True)
 
 
@@ -40,9 +40,9 @@ def is_live() -> bool:
     return hasattr(shell, "kernel") and "NBGRADER_EXECUTION" not in os.environ
 
 
-def make(run: Run, handle: Any) -> Any:
-    """Return a row of drop-down lists that redraw what `handle` displays."""
-    from ipywidgets import Dropdown, HBox, Layout
+def make(run: Run) -> Any:
+    """Return a row of drop-down lists, and above it what they choose, if that is not all."""
+    from ipywidgets import HTML, Dropdown, HBox, Layout, VBox
 
     choices = {
         "rank": [("all ranks", ALL), *((f"rank {r}", r) for r in range(run.world_size))],
@@ -54,15 +54,19 @@ def make(run: Run, handle: Any) -> Any:
         for name, options in choices.items()
         if len(options) > 2  # something to choose between
     }
+    # Where and as wide as JupyterLab draws the whole; no empty line while that is shown.
+    part = HTML(layout=Layout(margin="0 20px 0 0", padding="4px 0 0", display="none"))
 
     def redraw(_: Any) -> None:
         values = {name: chosen.value for name, chosen in lists.items()}
         view = View(**{name: value for name, value in values.items() if value != ALL})
-        handle.update(bundle(run, view), raw=True)
+        part.value = "" if view == View() else render(draw_run(run, view))
+        part.layout.display = None if part.value else "none"
 
     for chosen in lists.values():
         chosen.observe(redraw, "value")
-    return HBox(list(lists.values()), layout=Layout(flex_flow="row wrap"))
+    row = HBox(list(lists.values()), layout=Layout(flex_flow="row wrap"))
+    return VBox([part, row], layout=Layout(overflow="visible")).add_class(SELECTORS)
 
 
 def _ops(run: Run) -> list[Any]:

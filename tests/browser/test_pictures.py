@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import subprocess
+import sys
 import urllib.request
 
 import pytest
@@ -11,6 +13,9 @@ from playwright.sync_api import expect
 
 pytestmark = [pytest.mark.browser, pytest.mark.timeout(300)]
 PICTURE = ".sandbox-picture > svg"
+PART = ".sandbox-selectors svg[role=img]"
+THIRD = "collective #3, all_reduce, of ranks 0-2"
+DEADLINE_S = 120
 DEAD_WIDGET = "Error displaying widget"
 TRAIN = """import sandbox
 def train():
@@ -28,28 +33,48 @@ def end_kernels(lab) -> None:
         urllib.request.urlopen(urllib.request.Request(address, method="DELETE"))
 
 
-def test_a_run_is_drawn_a_selector_redraws_it_and_it_outlives_its_kernel(
+def test_a_run_is_drawn_a_selector_shows_a_part_and_what_is_saved_is_whole(
     lab, open_notebook
 ) -> None:
     write(lab.folder / "pictures.ipynb", "%load_ext sandbox", TRAIN)
     page = open_notebook("pictures.ipynb")
     page.set_viewport_size({"width": 1000, "height": 900})
     run_all(page)
-    picture = page.locator(PICTURE)
+    picture, part = page.locator(PICTURE), page.locator(PART)
     expect(picture).to_contain_text("Ranks 0-2: 4 collectives each")
-    expect(picture.locator("title", has_text="all_reduce #3 of ranks 0-2")).to_have_count(3)
-    place, room = picture.bounding_box(), page.locator(".jp-OutputArea-output").last.bounding_box()
+    expect(picture.locator("title", has_text=THIRD)).to_have_count(3)
+    output = page.locator(".jp-OutputArea-output", has=picture)
+    place, room = picture.bounding_box(), output.bounding_box()
     assert place["width"] <= room["width"] + 1
     page.locator("select", has_text="all operations").select_option("barrier")
-    expect(picture).to_contain_text("Ranks 0-2: 1 barrier each")
+    expect(part).to_contain_text("Ranks 0-2: 1 barrier each")
+    expect(picture).to_be_hidden()
+    part_place = part.bounding_box()
+    assert (part_place["x"], part_place["width"]) == (place["x"], place["width"])
     page.keyboard.press("Control+s")
     expect(page.get_by_text("Saving completed")).to_be_visible()
     end_kernels(lab)
     page = open_notebook("pictures.ipynb")
-    expect(page.locator(PICTURE)).to_contain_text("Ranks 0-2: 1 barrier each")
+    expect(page.locator(PICTURE)).to_contain_text("Ranks 0-2: 4 collectives each")
+    expect(page.locator(PICTURE)).to_be_visible()
     dead = page.get_by_text(DEAD_WIDGET)
     expect(dead.first).to_be_attached()
     assert not any(widget.is_visible() for widget in dead.all())
+
+
+def test_selectors_whose_state_was_saved_are_hidden_without_their_kernel(
+    lab, open_notebook
+) -> None:
+    path = lab.folder / "stored.ipynb"
+    write(path, "%load_ext sandbox", TRAIN)
+    execute = [sys.executable, "-m", "nbconvert", "--execute", "--to=notebook", "--inplace", path]
+    subprocess.run(execute, check=True, capture_output=True, timeout=DEADLINE_S)
+    assert "widgets" in json.loads(path.read_text())["metadata"]
+    page = open_notebook("stored.ipynb")
+    expect(page.locator(PICTURE)).to_be_visible()
+    lists = page.locator("select", has_text="all operations")
+    expect(lists).to_be_attached()
+    expect(lists).to_be_hidden()
 
 
 def test_a_sharding_is_drawn_once_and_ranks_stand_side_by_side(lab, open_notebook) -> None:

@@ -22,31 +22,36 @@ EVENTS = [
 ]
 
 
-class Handle:
-    def __init__(self) -> None:
-        self.shown: list[dict[str, str]] = []
-
-    def update(self, bundle: dict[str, str], raw: bool) -> None:
-        assert raw
-        self.shown.append(bundle)
-
-
 def make_run(*events: Any) -> Run:
     return Run(2, [None, None], Ledger(events), ["", ""], 1.0)
 
 
-def test_each_selector_redraws_what_it_chooses() -> None:
-    handle = Handle()
-    ranks, ops = selectors.make(make_run(*EVENTS), handle).children  # no steps: no list of them
+def test_each_selector_shows_what_it_chooses_and_nothing_while_all_is_chosen() -> None:
+    part, row = selectors.make(make_run(*EVENTS)).children
+    ranks, ops = row.children  # no steps: no list of them
     assert [text for text, _ in ranks.options] == ["all ranks", "rank 0", "rank 1"]
+    assert part.value == ""
     ranks.value = 1
+    assert "Rank 1: 2 collectives in" in part.value
     ops.value = Op.BARRIER
-    assert "Rank 1: 2 collectives in" in handle.shown[0]["image/svg+xml"]
-    assert "Rank 1: 1 barrier in" in handle.shown[1]["image/svg+xml"]
+    assert "Rank 1: 1 barrier in" in part.value
     assert (ranks.index, ops.index) == (2, 2)
     ranks.value = ops.value = selectors.ALL
     assert (ranks.index, ops.index) == (0, 0)
-    assert "Ranks 0, 1: 1 to 2 collectives each" in handle.shown[-1]["image/svg+xml"]
+    assert part.value == ""
+
+
+def test_what_is_stored_cannot_change_any_more(shell, monkeypatch) -> None:
+    displayed: list[tuple[dict[str, str], dict[str, Any]]] = []
+    monkeypatch.setattr(
+        "IPython.display.display", lambda data, **how: displayed.append((data, how))
+    )
+    monkeypatch.setattr(selectors, "is_live", lambda: True)
+    selectors.show(make_run(*EVENTS))
+    (picture, how), (widget, _) = displayed
+    assert "Ranks 0, 1: 1 to 2 collectives each" in picture["image/svg+xml"]
+    assert "display_id" not in how  # what has no name cannot be updated
+    assert widget.keys() == {selectors.WIDGET, "text/plain"}
 
 
 @pytest.fixture

@@ -26,13 +26,12 @@ ASYNC = make_event(0, 0.0, 0.4, is_async=True, waited_from_s=0.3)
 
 def test_every_event_has_its_title_with_op_bytes_group_and_line() -> None:
     shown = titles(parse(draw_timeline(Ledger(SYNC), 2)))
-    first = next(
-        title for title in shown if title.startswith("rank 0: all_reduce #1 of ranks 0, 1")
-    )
+    name = "rank 0: collective #1, all_reduce, of ranks 0, 1\n"
+    first = next(title for title in shown if title.startswith(name))
     for part in ("4,000 bytes (4.00 kB) of float32", "400 ms, from 0 s", "<b>&train.py, line 12"):
         assert part in first
     for rank in (0, 1):
-        assert any(title.startswith(f"rank {rank}: all_gather #2") for title in shown)
+        assert any(title.startswith(f"rank {rank}: collective #2, all_gather,") for title in shown)
 
 
 def test_the_sentence_says_who_waits_longest_and_in_what() -> None:
