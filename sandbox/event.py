@@ -54,7 +54,7 @@ class Mark:
     time_s: float  # seconds since the call of launch
 
 
-@dataclass(frozen=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True, repr=False)
 class Event:
     """One call of one rank, as issued: what gloo makes of it inside is not visible here.
 
@@ -88,3 +88,6 @@ class Event:
     def duration_s(self) -> float | None:
         """Seconds from issue to completion, None where the end was not seen."""
         return None if self.end_s is None else self.end_s - self.start_s
+
+    def __repr__(self) -> str:
+        return source.represent(self, "call_site")

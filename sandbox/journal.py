@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 from sandbox.event import Event, Mark, Op
 from sandbox.failure import name_ranks
+from sandbox.faults.fault import Fault
+from sandbox.faults.injected import Injected
 from sandbox.memory.history import Memory
 from sandbox.observing.record import Call, Issue
 from sandbox.proving.wording import number_call
@@ -28,7 +30,8 @@ class Journal:
         self._waits: dict[tuple[int, int], float] = {}
         self._num_before = dict(self._num_complete)
         self._steps: dict[int, dict[int, float]] = {}
-        self.faults: set[int] = set()  # those that have happened, by their place in the call's list
+        # When faults began and ended, by their place in the call's list and their rank.
+        self._faults: dict[tuple[int, int], dict[bool, float]] = {}
         self._memory: list[tuple[int, tuple]] = []
 
     def add_group(self, gid: str, ranks: tuple[int, ...]) -> None:
@@ -57,9 +60,18 @@ class Journal:
         """Note the end of an optimizer step; of several optimizers the last counts."""
         self._steps.setdefault(rank, {})[number] = time_s
 
-    def add_fault(self, number: int) -> None:
-        """Note that a fault of the call has happened."""
-        self.faults.add(number)
+    def add_fault(self, number: int, rank: int, time_s: float, is_over: bool) -> None:
+        """Note that a fault of the call has happened, or is over; what is told first counts."""
+        self._faults.setdefault((number, rank), {}).setdefault(is_over, time_s)
+
+    def injected(self, faults: Sequence[Fault]) -> tuple[Injected, ...]:
+        """Return those of the call's faults that have happened, what holds throughout first."""
+        throughout = [f for f in faults if not f.tells]
+        found = [Injected(f, f.ranks[0] if len(f.ranks) == 1 else None) for f in throughout]
+        for (number, rank), times in self._faults.items():
+            start_s, end_s = (self._in_call(times.get(is_over)) for is_over in (False, True))
+            found.append(Injected(faults[number], rank, start_s, end_s))
+        return tuple(sorted(found, key=lambda each: each.start_s or 0.0))
 
     def steps(self, rank: int) -> list[tuple[int, float]]:
         """Return number and end of each step of a rank, in seconds since the call began."""

@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from sandbox.errors import NotTrackedError
+from sandbox.faults.injected import Injected, list_faults
 from sandbox.ledger import Ledger
 from sandbox.memory.history import Memory
 
@@ -28,6 +29,7 @@ class Run:
     steps: list[list[tuple[int, float]]] = field(default_factory=list)
     waited_s: float = 0.0  # before the ranks could start: the warm process was importing
     tracked_memory: Memory | None = None
+    faults: tuple[Injected, ...] = ()  # those that happened, in the order in which they did
 
     @property
     def memory(self) -> Memory:
@@ -38,7 +40,8 @@ class Run:
 
     def __repr__(self) -> str:
         ranks = "1 rank" if self.world_size == 1 else f"{self.world_size} ranks"
-        return f"Run({ranks}, {self.duration_s:.3g} s, {len(self.ledger)} collectives)"
+        injected = f", injected: {list_faults(self.faults)}" if self.faults else ""
+        return f"Run({ranks}, {self.duration_s:.3g} s, {len(self.ledger)} collectives{injected})"
 
     def _repr_mimebundle_(self, include: object = None, exclude: object = None) -> dict[str, str]:
         from sandbox.pictures import run_picture

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import dataclasses
 import functools
 import linecache
 import os
 import sys
 import sysconfig
 from types import FrameType
+from typing import Any
 
 
 @functools.cache
@@ -68,3 +70,12 @@ def render_frame(filename: str, line: int, function: str) -> str:
     text = linecache.getline(filename, line).strip()
     head = f"  {_name(filename)}, line {line}, in {function}"
     return f"{head}\n    {text}" if text else head
+
+
+def represent(item: Any, field: str) -> str:
+    """Return the repr of a dataclass, its call site `field` as `line`, in people's words."""
+    values = {each.name: getattr(item, each.name) for each in dataclasses.fields(item)}
+    site = values.pop(field)
+    values["line"] = site and describe(site)
+    listed = ", ".join(f"{name}={value!r}" for name, value in values.items())
+    return f"{type(item).__name__}({listed})"

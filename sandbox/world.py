@@ -17,6 +17,7 @@ from sandbox import backend as backends
 from sandbox.errors import RanksInterrupted
 from sandbox.failure import name_ranks
 from sandbox.faults.fault import Fault, check_faults
+from sandbox.faults.injected import list_faults
 from sandbox.limits import allow_files, check_timeout, check_world_size, current_folder
 from sandbox.proving.monitor import Monitor
 from sandbox.ranks import process, warm
@@ -134,7 +135,7 @@ class World:
         needs = warm.find_needs(fn, payload)
         with self._turn.taken():
             run = self._call(payload, faults, limit_s, needs, ranks, is_last)
-        happened = self._monitor.happened(faults)
+        happened = [each.fault for each in run.faults]
         if missed := [f for f in faults if f.tells and f not in happened]:
             show(f"Did not happen: {', '.join(map(repr, missed))}.\n")
         return run
@@ -154,7 +155,7 @@ class World:
         start_s = time.monotonic()
         self._monitor.begin_call(start_s)
         self._output = Output(self.world_size, show)
-        call = Call(crew, self._monitor, self._output, timeout_s)
+        call = Call(crew, self._monitor, self._output, faults, timeout_s)
         for member in crew.members:
             member.clear()
         called = [m for m in crew.members if ranks is None or m.rank in ranks]
@@ -169,10 +170,9 @@ class World:
             notes = [] if is_last else self._recover(crew, call)
             raise RanksInterrupted("\n".join(["the ranks were stopped", *states, *notes])) from None
         if trouble is None:
-            return self._report(crew, start_s, start_s - waiting_s, load_result)
-        run = self._report(crew, start_s, start_s - waiting_s, load_if_possible)
-        injected = self._monitor.happened(faults)
-        notes = [f"Injected: {', '.join(map(repr, injected))}."] if injected else []
+            return self._report(crew, faults, start_s, start_s - waiting_s, load_result)
+        run = self._report(crew, faults, start_s, start_s - waiting_s, load_if_possible)
+        notes = [f"Injected: {list_faults(run.faults)}."] if run.faults else []
         notes += [] if is_last else self._recover(crew, call)
         message = "\n".join([trouble.message, *notes])
         raise trouble.error(message, **trouble.known, run=run)
@@ -275,13 +275,19 @@ class World:
         return [f"New process groups were made; build again what uses the old: {names}."]
 
     def _report(
-        self, crew: Crew, start_s: float, waited_s: float, load: Callable[[Member], Any]
+        self,
+        crew: Crew,
+        faults: Sequence[Fault],
+        start_s: float,
+        waited_s: float,
+        load: Callable[[Member], Any],
     ) -> Run:
         return Run(
             world_size=self.world_size,
             results=[load(member) for member in crew.members],
             ledger=self._monitor.ledger(),
             steps=self._monitor.steps(),
+            faults=self._monitor.injected(faults),
             tracked_memory=self._monitor.memory(),
             output=self._output.texts(),
             duration_s=time.monotonic() - start_s,

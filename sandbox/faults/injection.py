@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import itertools
+import time
 from collections import defaultdict
 from collections.abc import Callable, Sequence
 from types import TracebackType
@@ -51,10 +52,11 @@ class Injection:
     ) -> None:
         self.exits.close()
 
-    def tell(self, fault: Fault) -> None:
-        """Publish that a fault happens now."""
+    def tell(self, fault: Fault, is_over: bool = False) -> None:
+        """Publish that a fault happens now, or that it is over."""
         number = next(n for n, other in enumerate(self._faults) if other is fault)
-        self.recorder.publish(("fault", number))
+        fields = (number, self.recorder.rank, time.monotonic(), is_over)
+        self.recorder.publish(("fault", *fields))
 
     def when(self, moment: Moment, action: Action) -> None:
         """Have `action` done when a step, collective or save begins."""

@@ -47,5 +47,6 @@ class Pause(Fault):
                 assert waker.stdout is not None
                 waker.stdout.readline()
                 os.kill(os.getpid(), signal.SIGSTOP)
+            injection.tell(self, is_over=True)
 
         injection.strike_at(self.at, stop)

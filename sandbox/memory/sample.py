@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
+from sandbox import source
 from sandbox.memory.category import CATEGORIES, Category, Phase
 
 MAX_SAMPLES = 2000  # of a rank, in one call
@@ -19,7 +20,7 @@ class Facts:
     step_counters: int = 0  # scalars among the optimizer's states
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Sample:
     """What a rank held at one moment.
 
@@ -40,6 +41,14 @@ class Sample:
     def total(self) -> int:
         """Bytes of all categories that are observed."""
         return sum(nbytes or 0 for nbytes in self.bytes.values())
+
+    @property
+    def line(self) -> str | None:
+        """The site as people read it: "cell In[3], line 5"."""
+        return self.site and source.describe(self.site)
+
+    def __repr__(self) -> str:
+        return source.represent(self, "site")
 
     def pack(self) -> tuple:
         """Return the fields as what marshal can write, the rank left out."""

@@ -7,7 +7,7 @@
     ("withdraw", number, gid, seq)                              the backend refused the call
     ("mark", name, time_s)                                      a moment that the program notes
     ("step", number, time_s)                                    an optimizer step has ended
-    ("fault", number)                                           a fault of the call happens now
+    ("fault", number, rank, time_s, is_over)                    a fault of the call begins, or ends
     ("memory", "sample" or "peak", ...)                         see memory/sample.py
 
 `number` counts the events of a rank; `seq` counts those of a group, None outside its order (send,

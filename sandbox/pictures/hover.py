@@ -5,6 +5,8 @@ from __future__ import annotations
 from sandbox import source
 from sandbox.event import Event, Op
 from sandbox.failure import name_ranks
+from sandbox.faults.injected import Injected
+from sandbox.faults.pause import Pause
 from sandbox.pictures.spans import Kind, Span
 from sandbox.units import format_bytes, format_time
 
@@ -36,6 +38,18 @@ def describe_event(event: Event, span: Span) -> str:
     if event.call_site:
         lines.append(source.describe(event.call_site))
     return "\n".join(lines)
+
+
+def describe_fault(injected: Injected) -> str:
+    """Return what happened on purpose, on which rank, and when."""
+    start_s, end_s = injected.start_s or 0.0, injected.end_s
+    if not isinstance(injected.fault, Pause):
+        what = f"{type(injected.fault).__name__} at {format_time(start_s)}"
+    elif end_s is None:
+        what = f"paused from {format_time(start_s)}; its end was not seen"
+    else:
+        what = f"paused {format_time(end_s - start_s)}, from {format_time(start_s)}"
+    return f"rank {injected.rank}: {what}\ninjected: {injected.fault!r}"
 
 
 def name_event(event: Event) -> str:

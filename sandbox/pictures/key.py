@@ -1,18 +1,33 @@
-"""What fills and hatchings mean, in words directly above a drawing."""
+"""What fills and textures mean, in words directly above a drawing."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import Any
+from collections.abc import Iterable, Sequence
+from typing import Any, NamedTuple
 from xml.etree.ElementTree import Element
 
-from sandbox.pictures import svg
+from sandbox.event import Op
+from sandbox.pictures import palette, svg
+from sandbox.pictures.palette import Texture
 
 LINE_PX = 20
 SWATCH_PX = 14
 ROOM_PX = int((svg.RIGHT - svg.LEFT) * svg.NARROWEST_PX)
 
-Entry = tuple[str, str, bool]  # what it means, its fill, whether it is hatched
+
+
+class Entry(NamedTuple):
+    """One swatch: what it means, its fill, and what lies over that."""
+
+    meaning: str
+    fill: str
+    texture: Texture = Texture.NONE
+
+
+def of_operations(ops: Iterable[Op]) -> list[Entry]:
+    """Return an entry for each operation, by name."""
+    by_name = sorted(set(ops), key=lambda op: op.value)
+    return [Entry(op.value, palette.of_operation(op), palette.texture_of(op)) for op in by_name]
 
 
 def height_px(entries: Sequence[Entry]) -> int:
@@ -25,12 +40,11 @@ def draw(parent: Element, entries: Sequence[Entry], top: int, pattern: str) -> N
     place = svg.in_pixels(parent, svg.LEFT, top)
     for number, line in enumerate(_lines(entries)):
         x = 0
-        for meaning, fill, is_hatched in line:
+        for meaning, fill, texture in line:
             y = number * LINE_PX + 3
             swatch: dict[str, Any] = {"x": x, "y": y, "width": SWATCH_PX, "height": SWATCH_PX}
             svg.add(place, "rect", fill=fill, stroke="currentColor", stroke_width="0.75", **swatch)
-            if is_hatched:
-                svg.add(place, "rect", fill=f"url(#{pattern})", **swatch)
+            svg.cover(place, x, y, SWATCH_PX, SWATCH_PX, pattern, texture)
             svg.text(place, meaning, x + SWATCH_PX + 5, y + 12, font_size=svg.SMALL_PX)
             x += _width_px(meaning)
 
@@ -39,10 +53,10 @@ def _lines(entries: Sequence[Entry]) -> list[list[Entry]]:
     lines: list[list[Entry]] = []
     room = 0
     for entry in entries:
-        room -= _width_px(entry[0])
+        room -= _width_px(entry.meaning)
         if not lines or room < 0:
             lines.append([])
-            room = ROOM_PX - _width_px(entry[0])
+            room = ROOM_PX - _width_px(entry.meaning)
         lines[-1].append(entry)
     return lines
 

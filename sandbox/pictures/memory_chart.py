@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 from xml.etree.ElementTree import Element
 
 from sandbox import source
+from sandbox.failure import name_ranks
 from sandbox.memory.category import Category
 from sandbox.pictures import key, palette, svg, time_axis
 from sandbox.pictures.picture import Picture, wrap
@@ -53,7 +54,7 @@ class _MemoryChart:
         self.highest = max((peak.total for peak in self.peaks.values()), default=0)
         held = {str(c) for row in self.rows for s in row for c, n in s.bytes.items() if n}
         self.categories = [category for category in palette.MEMORY if category in held]
-        self.entries: list[key.Entry] = [(c, palette.MEMORY[c], False) for c in self.categories]
+        self.entries = [key.Entry(c, palette.MEMORY[c]) for c in self.categories]
         not_observed = (f"Not observed: {text}." for text in memory.not_observed)
         self.notes = [line for note in not_observed for line in wrap(note, NOTE_CHARS)]
         self.top = key.height_px(self.entries)
@@ -71,7 +72,16 @@ class _MemoryChart:
         peak = peaks[most]
         parts = sorted(((n, str(c)) for c, n in peak.bytes.items() if n), key=lambda part: -part[0])
         listed = ", ".join(f"{name} {format_bytes(n)}" for n, name in parts)
-        return f"Rank {most} holds most, {describe_peak(peak)}: {listed}."
+        alike = [rank for rank in peaks if peaks[rank].bytes == peak.bytes]
+        if len(peaks) == 1:
+            return f"Rank {most} holds at most {describe_peak(peak)}: {listed}."
+        if len(alike) == len(peaks):
+            who = "All ranks" if len(alike) == self.world_size else name_ranks(alike).capitalize()
+            return f"{who} hold the same: at most {describe_peak(peak)} ({listed})."
+        if len(alike) == 1:
+            return f"Rank {most} holds most, {describe_peak(peak)}: {listed}."
+        names = name_ranks(alike).capitalize()
+        return f"{names} hold most, {describe_peak(peak)} each: {listed}."
 
     def draw(self, parent: Element, pattern: str) -> None:
         key.draw(parent, self.entries, 0, pattern)

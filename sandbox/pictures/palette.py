@@ -1,5 +1,7 @@
 """The colours of every picture: one meaning each, safe for colour-blind readers."""
 
+import enum
+
 from sandbox.event import Op
 
 # Okabe and Ito's palette; a fill always carries an outline in the text colour.
@@ -21,6 +23,7 @@ OPERATIONS = {
     "send": "#009E73",
     "recv": "#009E73",
     "barrier": "#999999",
+    "coalesced": "#F0E442",
 }
 COMPUTE = "#80808030"  # neutral: translucent grey, on a light and on a dark ground
 # JupyterLab's own variables, with what a static page on white gets.
@@ -28,17 +31,33 @@ TEXT = "var(--jp-ui-font-color0, #000)"
 GROUND = "var(--jp-layout-color0, #fff)"
 FONT = "var(--jp-ui-font-family, sans-serif)"
 
-# The rooted collectives share the colour of what they resemble: their label tells them apart.
-_LIKE = {
+# There are no more safe colours: these have that of what they resemble, and dots on it.
+_DOTTED = {
     Op.REDUCE: "all_reduce",
     Op.GATHER: "all_gather",
     Op.SCATTER: "broadcast",
+    Op.RECV: "send",
+    Op.MONITORED_BARRIER: "barrier",
 }
 
 
+class Texture(enum.Enum):
+    """What lies over a fill."""
+
+    NONE = ""
+    HATCH = "hatch"  # waiting, or padding
+    DOTS = "dots"  # an operation that has its colour from another one
+    BARS = "bars"  # paused
+
+
 def of_operation(op: Op) -> str:
-    """Return the fill of an operation; grey for what moves no data, or several kinds at once."""
-    return OPERATIONS.get(_LIKE.get(op, op.value), OPERATIONS["barrier"])
+    """Return the fill of an operation; grey for what moves no data."""
+    return OPERATIONS.get(_DOTTED.get(op, op.value), OPERATIONS["barrier"])
+
+
+def texture_of(op: Op) -> Texture:
+    """Return what lies over the fill of an operation."""
+    return Texture.DOTS if op in _DOTTED else Texture.NONE
 
 
 def on(fill: str) -> str:

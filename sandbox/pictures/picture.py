@@ -17,7 +17,7 @@ from html import escape
 from xml.etree.ElementTree import Element, tostring
 
 from sandbox.pictures import svg
-from sandbox.pictures.palette import FONT, GROUND, TEXT
+from sandbox.pictures.palette import FONT, GROUND, TEXT, Texture
 
 HTML, SVG, PLAIN = "text/html", "image/svg+xml", "text/plain"
 WIDTH_PX = 800  # where the page does not say: GitHub, a static page
@@ -46,6 +46,14 @@ SELECTED = (
     ".jp-OutputArea:has(.sandbox-picture) > .jp-OutputArea-child > "
     ".jp-OutputArea-output.jupyter-widgets:not(:has(*)) {display:none !important}"
 )
+
+# A tile's width and height in pixels, and what is drawn in it.
+TEXTURES = {
+    Texture.HATCH: (6, 6, "M1 0V6"),
+    Texture.DOTS: (6, 6, "M1.5 1.5h0M4.5 4.5h0"),
+    Texture.BARS: (16, 10, "M6 2V8M10 2V8"),
+}
+STROKES = {Texture.HATCH: "1.2", Texture.DOTS: "2", Texture.BARS: "1.8"}
 
 
 @dataclass(frozen=True)
@@ -121,7 +129,7 @@ def render(pictures: Sequence[Picture]) -> str:
     svg.add(root, "style").text = SELECTED
     # Its own name in each picture: a pattern of one that is folded away is not painted elsewhere.
     pattern = f"hatch-{zlib.crc32(sentences.encode()):08x}"
-    _add_hatching(root, pattern)
+    _add_textures(root, pattern)
     top = 0
     for picture in pictures:
         for line in picture.lines:
@@ -133,9 +141,13 @@ def render(pictures: Sequence[Picture]) -> str:
     return tostring(root, encoding="unicode")
 
 
-def _add_hatching(root: Element, name: str) -> None:
-    pattern = svg.add(
-        svg.add(root, "defs"), "pattern", id=name, width=6, height=6,
-        patternUnits="userSpaceOnUse", patternTransform="rotate(45)",
-    )  # fmt: skip
-    svg.add(pattern, "path", d="M1 0V6", stroke="currentColor", stroke_width="1.2")
+def _add_textures(root: Element, pattern: str) -> None:
+    defs = svg.add(root, "defs")
+    for texture, (width, height, path) in TEXTURES.items():
+        turned = {"patternTransform": "rotate(45)"} if texture is Texture.HATCH else {}
+        place = svg.add(
+            defs, "pattern", id=svg.name_texture(pattern, texture), width=width, height=height,
+            patternUnits="userSpaceOnUse", **turned,
+        )  # fmt: skip
+        svg.add(place, "path", d=path, stroke="currentColor", stroke_width=STROKES[texture],
+                stroke_linecap="round" if texture is Texture.DOTS else "butt")  # fmt: skip

@@ -26,22 +26,25 @@ def summarize(
         wait = wait_of(event, run_end_s)
         if wait is not None:
             waits[event.rank][event.op].append(wait)
-    where = _place(world_size, view)
+    chosen = [rank for rank in range(world_size) if view.shows(rank)]
     what = view.op.value if view.op else "collective"
     if not shown:
-        return f"{where}: no {what}s here."
+        return f"{_place(chosen, view)}: no {what}s here."
     numbers = sorted({len(of_rank) for of_rank in shown.values()})
     number = " to ".join(f"{n:,}" for n in dict.fromkeys((numbers[0], numbers[-1])))
     plural = "" if numbers == [1] else "s"
     each = "" if len(shown) == 1 else " each"
+    idle = [rank for rank in chosen if rank not in shown]
+    rest = f"; {name_ranks(idle)}: none" if idle else ""
     return (
-        f"{where}: {number} {what}{plural}{each} in {format_time(window.length_s)}. "
+        f"{_place(list(shown), view)}: {number} {what}{plural}{each} in "
+        f"{format_time(window.length_s)}{rest}. "
         f"{_tell_waits(shown, waits, view, window)}{_tell_overlap(shown, waits, window)}"
     )
 
 
-def _place(world_size: int, view: View) -> str:
-    where = name_ranks([rank for rank in range(world_size) if view.shows(rank)])
+def _place(ranks: list[int], view: View) -> str:
+    where = name_ranks(ranks)
     return where.capitalize() if view.step is None else f"Step {view.step}, {where}"
 
 

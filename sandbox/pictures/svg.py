@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 from xml.etree.ElementTree import Element, SubElement
 
-from sandbox.pictures.palette import GROUND, on
+from sandbox.pictures.palette import GROUND, Texture, on
 
 FONT_PX = 13
 SMALL_PX = 12
@@ -67,12 +67,26 @@ def box(
     )  # fmt: skip
 
 
-def hatch(parent: Element, x: float, y: int, width: float, height: int, pattern: str) -> None:
-    """Lay hatching over a rectangle: waiting, or padding. It lets the pointer through."""
-    add(
-        parent, "rect", x=x, y=y, width=width, height=height, fill=f"url(#{pattern})",
-        pointer_events="none",
-    )  # fmt: skip
+def cover(
+    parent: Element,
+    x: float,
+    y: int,
+    width: float,
+    height: int,
+    pattern: str,
+    texture: Texture = Texture.HATCH,
+) -> None:
+    """Lay a texture, if any, over a rectangle: waiting, say. It lets the pointer through."""
+    if texture is not Texture.NONE:
+        add(
+            parent, "rect", x=x, y=y, width=width, height=height,
+            fill=f"url(#{name_texture(pattern, texture)})", pointer_events="none",
+        )  # fmt: skip
+
+
+def name_texture(pattern: str, texture: Texture) -> str:
+    """Return the name under which a picture holds a texture, given that of its hatching."""
+    return pattern if texture is Texture.HATCH else f"{pattern}-{texture.value}"
 
 
 def label(parent: Element, content: str, middle: float, y: int, fill: str) -> None:

@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from xml.etree.ElementTree import Element
 
 from sandbox.event import Event
+from sandbox.faults.injected import Injected, list_faults
+from sandbox.faults.pause import Pause
 from sandbox.ledger import Ledger
 from sandbox.pictures import hover, key, palette, svg, time_axis
+from sandbox.pictures.palette import Texture
 from sandbox.pictures.picture import WIDTH_PX, Picture
-from sandbox.pictures.spans import Kind, Span, find_spans, merge
+from sandbox.pictures.spans import Kind, Span, Window, find_spans, merge
 from sandbox.pictures.summary import summarize
 from sandbox.pictures.view import Steps, View
 from sandbox.units import format_time
@@ -20,18 +24,37 @@ PALE = "0.25"
 
 
 def draw_timeline(
-    ledger: Ledger, world_size: int, steps: Steps = (), view: View | None = None
+    ledger: Ledger,
+    world_size: int,
+    steps: Steps = (),
+    view: View | None = None,
+    *,
+    faults: Sequence[Injected] = (),
+    axis: Window | None = None,
 ) -> Picture:
-    """Return the chart of a run that has events. A step's end is a line across its rank's row."""
-    chart = _Timeline(ledger, world_size, steps, view or View())
+    """Return the chart of a run that has events. A step's end is a line across its rank's row.
+
+    `axis` is the time to draw; by default that of the view, which the sentence always tells.
+    """
+    chart = _Timeline(ledger, world_size, steps, view or View(), faults, axis)
     return Picture(chart.sentence(), chart.height_px, chart.draw)
 
 
 class _Timeline:
-    def __init__(self, ledger: Ledger, world_size: int, steps: Steps, view: View) -> None:
+    def __init__(
+        self,
+        ledger: Ledger,
+        world_size: int,
+        steps: Steps,
+        view: View,
+        faults: Sequence[Injected],
+        axis: Window | None,
+    ) -> None:
         self.world_size, self.steps, self.view = world_size, steps, view
-        self.whole = View().window(ledger, steps)
-        self.window = window = view.window(ledger, steps)
+        self.whole = View().window(ledger, steps, faults)
+        self.told = view.window(ledger, steps, faults)
+        self.window = window = axis or self.told
+        self.faults = [f for f in faults if self._concerns(f)]
         self.events = [event for event in ledger if self.view.includes(event, steps)]
         spans = find_spans(self.events, self.whole.end_s)
         self.num_lanes = max((s.lane + 1 for s in spans if s.kind is Kind.FLIGHT), default=0)
@@ -45,16 +68,29 @@ class _Timeline:
         return self.top + self.world_size * (self.row_px + BETWEEN_PX) + time_axis.HEIGHT_PX
 
     def sentence(self) -> str:
-        text = summarize(self.events, self.world_size, self.view, self.window, self.whole.end_s)
+        text = summarize(self.events, self.world_size, self.view, self.told, self.whole.end_s)
+        if self.faults:
+            text += f" Injected: {list_faults(self.faults)}."
         if sum(len(span.events) for span in self.spans) == len(self.spans):
             return text
         return f"{text} What is too narrow to see is merged: {len(self.spans):,} boxes."
 
     def _entries(self) -> list[key.Entry]:
-        ops = sorted({e.op for e in self.events}, key=lambda op: op.value)
-        entries: list[key.Entry] = [(op.value, palette.of_operation(op), False) for op in ops]
-        entries += [("computing", palette.COMPUTE, False), ("waiting", "none", True)]
+        entries = key.of_operations(event.op for event in self.events)
+        entries += [
+            key.Entry("computing", palette.COMPUTE),
+            key.Entry("waiting", "none", Texture.HATCH),
+        ]
+        if any(isinstance(each.fault, Pause) for each in self.faults):
+            entries.append(key.Entry("paused", palette.GROUND, Texture.BARS))
         return entries
+
+    def _concerns(self, injected: Injected) -> bool:
+        """Whether a fault concerns the ranks and the time that are shown."""
+        is_here = injected.rank is None or self.view.shows(injected.rank)
+        start_s = self.told.start_s if injected.start_s is None else injected.start_s
+        end_s = start_s if injected.end_s is None else injected.end_s
+        return is_here and start_s <= self.told.end_s and end_s >= self.told.start_s
 
     # -- drawing --------------------------------------------------------------------------------
 
@@ -69,8 +105,14 @@ class _Timeline:
             svg.text(row, f"rank {rank}", 0, 17)
             self._draw_computing(row, rank, extents[rank])
             rows.append(row)
+        for each in self.faults:
+            if isinstance(each.fault, Pause) and each.rank is not None:
+                self._draw_pause(rows[each.rank], each, pattern)
         for span in self.spans:
             self._draw_span(rows[span.rank], span, pattern)
+        for each in self.faults:
+            if not isinstance(each.fault, Pause) and each.rank is not None:
+                self._draw_fault(rows[each.rank], each)
         for rank, of_rank in enumerate(self.steps):
             for number, time_s in of_rank:
                 if self.window.holds(time_s):
@@ -85,7 +127,37 @@ class _Timeline:
             times[event.rank] += event.start_s, wait_end(event, self.whole.end_s)
         for rank, of_rank in enumerate(self.steps):
             times[rank] += [time_s for _, time_s in of_rank if self.window.holds(time_s)]
+        for each in self.faults:
+            if each.rank is not None and each.start_s is not None:
+                times[each.rank] += each.start_s, each.end_s or self._end_of(each)
         return times
+
+    def _end_of(self, injected: Injected) -> float:
+        """Return when a fault was over; a pause of which no end was seen lasts to that of all."""
+        start_s, end_s = injected.start_s or 0.0, injected.end_s
+        if end_s is None:
+            return self.whole.end_s if isinstance(injected.fault, Pause) else start_s
+        return end_s
+
+    def _draw_pause(self, row: Element, injected: Injected, pattern: str) -> None:
+        start_s, end_s = injected.start_s or 0.0, self._end_of(injected)
+        x, width = self._extent(start_s, end_s)
+        svg.box(row, x, 1, width, ROW_PX - 2, palette.GROUND, title=hover.describe_fault(injected),
+                stroke_dasharray="3 2")  # fmt: skip
+        svg.cover(row, x, 1, width, ROW_PX - 2, pattern, Texture.BARS)
+        if svg.fits("paused", width):
+            svg.text(row, "paused", x + width / 2, 17, anchor="middle", style=svg.SEAM,
+                     pointer_events="none")  # fmt: skip
+
+    def _draw_fault(self, row: Element, injected: Injected) -> None:
+        """Mark when something else than a pause happened; what holds throughout has no mark."""
+        if injected.start_s is None:
+            return
+        x = svg.plot(self.window.place(injected.start_s))
+        words = f"✗ {type(injected.fault).__name__}"
+        place, anchor = svg.beside(words, x)
+        mark = svg.text(row, words, place, 17, anchor=anchor, font_weight="700", style=svg.SEAM)
+        svg.add(mark, "title").text = hover.describe_fault(injected)
 
     def _draw_computing(self, row: Element, rank: int, times: list[float]) -> None:
         """Draw when the rank is known to run: between its first and last event."""
@@ -108,9 +180,12 @@ class _Timeline:
         svg.box(
             place, x, top, width, height, fill, title=hover.describe_span(span), stroke_width=stroke
         )
-        if not is_wait or is_narrow:
+        if is_narrow:
             return
-        svg.hatch(place, x, top, width, height, pattern)
+        svg.cover(place, x, top, width, height, pattern, palette.texture_of(span.op))
+        if not is_wait:
+            return
+        svg.cover(place, x, top, width, height, pattern)
         if svg.fits(span.op.value, width) and height == ROW_PX:
             svg.label(place, span.op.value, x + width / 2, top + 17, fill)
 

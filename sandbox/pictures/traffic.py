@@ -32,7 +32,7 @@ def draw_traffic(
         if view.includes(event, steps):
             sent[event.rank][event.op] += float(ring_bytes(event))
     sent = [{op: n for op, n in sorted(of.items(), key=_by_name) if n} for of in sent]
-    entries = _entries(sent)
+    entries = key.of_operations(op for of_rank in sent for op in of_rank)
     top = key.height_px(entries) if entries else 0
 
     def draw(parent: Element, pattern: str) -> None:
@@ -41,14 +41,15 @@ def draw_traffic(
         for rank, of_rank in enumerate(sent):
             opacity = {} if view.shows(rank) else {"opacity": PALE}
             place = f"translate(0 {top + rank * ROW_PX})"
-            _draw_rank(
-                svg.add(parent, "g", transform=place, **opacity), rank, of_rank, widest, view
-            )
+            row = svg.add(parent, "g", transform=place, **opacity)
+            _draw_rank(row, rank, of_rank, widest, view, pattern)
 
     return Picture(_sentence(sent, view), top + world_size * ROW_PX, draw)
 
 
-def _draw_rank(row: Element, rank: int, sent: Sent, widest: float, view: View) -> None:
+def _draw_rank(
+    row: Element, rank: int, sent: Sent, widest: float, view: View, pattern: str
+) -> None:
     svg.text(row, f"rank {rank}", 0, 15)
     x, room = svg.LEFT, svg.RIGHT - svg.LEFT - TOTALS
     for op, nbytes in sent.items():
@@ -56,6 +57,7 @@ def _draw_rank(row: Element, rank: int, sent: Sent, widest: float, view: View) -
         place = row if view.op in (None, op) else svg.add(row, "g", opacity=PALE)
         title = f"rank {rank}: {op.value} sends {nbytes:,.0f} bytes"
         svg.box(place, x, 1, width, BAR_PX, fill, title=title)
+        svg.cover(place, x, 1, width, BAR_PX, pattern, palette.texture_of(op))
         for words in (f"{op.value} {format_bytes(nbytes)}", format_bytes(nbytes)):
             if svg.fits(words, width):
                 svg.label(place, words, x + width / 2, 15, fill)
@@ -85,11 +87,6 @@ def _sentence(sent: list[Sent], view: View) -> str:
         send = "sends" if alike.startswith("rank ") else "send"
         head = f"{alike.capitalize()} {send} most, {format_bytes(totals[most])}"
     return f"{head} (counted as ring algorithms do): {parts}."
-
-
-def _entries(sent: list[Sent]) -> list[key.Entry]:
-    ops = sorted({op for of_rank in sent for op in of_rank}, key=lambda op: op.value)
-    return [(op.value, palette.of_operation(op), False) for op in ops]
 
 
 def _by_name(item: tuple[Op, float]) -> str:

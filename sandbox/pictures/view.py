@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from sandbox.event import Event, Op
+from sandbox.faults.injected import Injected
 from sandbox.ledger import Ledger
 from sandbox.pictures.spans import Window
 
@@ -26,11 +27,14 @@ class View:
         """Whether a rank, or an operation of it, is among the chosen."""
         return self.rank in (None, rank) and (op is None or self.op in (None, op))
 
-    def window(self, ledger: Ledger, steps: Steps) -> Window:
+    def window(self, ledger: Ledger, steps: Steps, faults: Sequence[Injected] = ()) -> Window:
         """Return the time to show: from the first event to the last end, or that of the step."""
         ends = [e.start_s if e.end_s is None else e.end_s for e in ledger]
-        first_s, last_s = min(e.start_s for e in ledger), max(ends)
-        last_s = max([last_s, *(time_s for of_rank in steps for _, time_s in of_rank)])
+        ends += [time_s for of_rank in steps for _, time_s in of_rank]
+        starts = [e.start_s for e in ledger]
+        starts += [each.start_s for each in faults if each.start_s is not None]
+        first_s = min(starts)
+        last_s = max([*starts, *ends, *(each.end_s for each in faults if each.end_s is not None)])
         if self.step is not None:
             bounds = [self._bounds(dict(of_rank)) for of_rank in steps]
             first_s = max(first_s, min(start_s for start_s, _ in bounds))

@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 
 from sandbox.event import Op
 from sandbox.faults.fault import Fault
+from sandbox.faults.injected import Injected
 from sandbox.journal import Journal
 from sandbox.ledger import Ledger
 from sandbox.memory.history import Memory
@@ -144,9 +145,9 @@ class Monitor:
         """Return, per rank, number and end of each optimizer step of this call."""
         return [self._journal.steps(rank) for rank in range(len(self._states))]
 
-    def happened(self, faults: Sequence[Fault]) -> list[Fault]:
-        """Return those of the call's faults that ranks have told to happen."""
-        return [fault for n, fault in enumerate(faults) if n in self._journal.faults]
+    def injected(self, faults: Sequence[Fault]) -> tuple[Injected, ...]:
+        """Return those of the call's faults that have happened, and when."""
+        return self._journal.injected(faults)
 
     def memory(self) -> Memory | None:
         """Return what the ranks have held in this call; None where that was not tracked."""

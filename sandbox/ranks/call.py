@@ -6,6 +6,7 @@ import itertools
 import re
 import signal
 import time
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -19,6 +20,8 @@ from sandbox.errors import (
     SandboxError,
 )
 from sandbox.failure import name_ranks
+from sandbox.faults.fault import Fault
+from sandbox.faults.kill import Kill
 from sandbox.proving.monitor import Monitor
 from sandbox.proving.problem import ProblemKind
 from sandbox.ranks.crew import Crew
@@ -48,10 +51,18 @@ class Trouble:
 class Call:
     """The caller's side of one call, from the first message to its outcome."""
 
-    def __init__(self, crew: Crew, monitor: Monitor, output: Output, timeout_s: float) -> None:
+    def __init__(
+        self,
+        crew: Crew,
+        monitor: Monitor,
+        output: Output,
+        faults: Sequence[Fault],
+        timeout_s: float,
+    ) -> None:
         self.crew = crew
         self.monitor = monitor
         self.output = output
+        self.faults = faults
         self.timeout_s = timeout_s
         self.first_failure_s: float | None = None
 
@@ -136,7 +147,9 @@ class Call:
         members = self.crew.members
         dead = [member for member in members if member.died_in_call]
         if dead:
-            message = self._with_others(_describe_deaths(dead))
+            injected = self.monitor.injected(self.faults)
+            killed = {each.rank for each in injected if isinstance(each.fault, Kill)}
+            message = self._with_others(_describe_deaths(dead, killed))
             if any((member.ended or "").startswith("exited") for member in dead):
                 message += "\nHint: os._exit, or an exit in C++ code, ends a rank; return instead."
             return Trouble(RankDiedError, message, {"rank": dead[0].rank})
@@ -191,10 +204,18 @@ class Call:
         return f"running {source.describe(member.site)}" if member.site else "still running"
 
 
-def _describe_deaths(dead: list[Member]) -> str:
-    """Say how processes ended: "ranks 0, 1 were killed by SIGSEGV before the call was over."."""
+def _describe_deaths(dead: list[Member], killed: Collection[int | None]) -> str:
+    """Say how processes ended: "ranks 0, 1 were killed by SIGSEGV before the call was over."
+
+    What may lie behind it is left out of those that were `killed` by a fault of the call.
+    """
+
+    def tell_end(member: Member) -> str:
+        how = member.ended or ""
+        return how.partition(" (")[0] if member.rank in killed else how
+
     lines = []
-    for how, members in itertools.groupby(dead, key=lambda member: member.ended or ""):
+    for how, members in itertools.groupby(dead, key=tell_end):
         ranks = [member.rank for member in members]
         verb = how if len(ranks) == 1 else re.sub(r"^was\b", "were", how)
         lines.append(f"{name_ranks(ranks)} {verb} before the call was over.")

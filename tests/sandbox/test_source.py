@@ -8,11 +8,14 @@ from pathlib import Path
 
 import pytest
 import torch
+from drawing import make_event
 from IPython.core.interactiveshell import InteractiveShell
 
 import grader
 import sandbox
 from sandbox import source
+from sandbox.memory.category import Category, Phase
+from sandbox.memory.sample import Sample
 
 
 @pytest.mark.parametrize("module", [json, torch, sandbox, grader])
@@ -43,3 +46,14 @@ def test_a_cell_is_named_by_its_number() -> None:
     assert source.describe(f"{name}:2") == "cell In[3], line 2"
     assert source.render_frame(name, 2, "<module>").endswith("    y = 2")
     InteractiveShell.clear_instance()
+
+
+def test_an_event_and_a_sample_show_their_line_as_people_read_it() -> None:
+    site = f"{os.path.join(os.getcwd(), 'train.py')}:7"
+    held = dict.fromkeys(Category, 0)
+    sample = Sample(0, 0.1, 0, Phase("init"), True, held, site)
+    for item in (make_event(0, 0.0, 0.4, call_site=site), sample):
+        assert "line='train.py, line 7'" in repr(item)
+        assert site not in repr(item)
+    assert "line=None" in repr(make_event(0, 0.0, 0.4))
+    assert "rank=0" in repr(sample)

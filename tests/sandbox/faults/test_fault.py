@@ -106,3 +106,18 @@ def test_a_fault_whose_moment_never_comes_is_named_and_changes_nothing(
     assert run.results == [0, 1]
     listed = ", ".join(repr(fault) for fault in faults[:-1])  # Slow has no moment
     assert capsys.readouterr().out == f"Did not happen: {listed}.\n"
+
+
+def test_a_timeout_names_what_slows_the_ranks_though_it_has_no_moment() -> None:
+    def reduce_much() -> None:
+        import torch
+
+        dist.all_reduce(torch.ones(100_000))
+
+    faults = [SlowLink(bandwidth=1e3), Slow(1, factor=1.5)]
+    with pytest.raises(sandbox.RankTimeoutError) as error:
+        sandbox.launch(reduce_much, world_size=2, timeout_s=2, faults=faults)
+    assert f"Injected: {faults[0]!r}, {faults[1]!r}." in error.value.message
+    run = error.value.run
+    assert [(each.fault, each.rank) for each in run.faults] == [(faults[0], None), (faults[1], 1)]
+    assert f"Injected: {faults[0]!r}, {faults[1]!r}." in run._repr_mimebundle_()["image/svg+xml"]

@@ -32,6 +32,8 @@ def run_until_death(fn, *args, world_size: int, kill: Kill) -> sandbox.Run:
     assert error.value.rank == kill.rank
     assert f"rank {kill.rank} was killed by SIGKILL" in error.value.message
     assert f"Injected: {kill!r}." in error.value.message
+    assert "out of memory" not in error.value.message  # no guess beside what is known
+    assert [(each.fault, each.rank) for each in error.value.run.faults] == [(kill, kill.rank)]
     assert error.value.run is not None
     return error.value.run
 
@@ -92,6 +94,19 @@ def test_in_a_world_the_fault_is_of_one_call_and_counts_from_1() -> None:
         assert [[n for n, _ in steps] for steps in world.run(train_fsdp2, 3).steps] == [
             [1, 2, 3]
         ] * 3
+
+
+def test_who_was_not_killed_by_a_fault_may_have_run_out_of_memory() -> None:
+    def die_by_oneself() -> None:
+        import os
+        import signal
+
+        if dist.get_rank() == 0:
+            os.kill(os.getpid(), signal.SIGKILL)
+        dist.barrier()
+
+    with pytest.raises(RankDiedError, match="out of memory"):
+        sandbox.launch(die_by_oneself, world_size=2, faults=[Kill(rank=1, at=Step(9))])
 
 
 def test_the_earlier_of_two_faults_happens() -> None:

@@ -29,7 +29,13 @@ def test_the_run_takes_longer_and_ends_the_same(world_size: int, at: Step | Coll
     run = sandbox.launch(train_by_hand, 3, world_size=world_size, faults=[pause])
     assert run.results == whole.results
     assert len(run.ledger) == len(whole.ledger)
+    (paused,) = run.faults
+    assert (paused.fault, paused.rank) == (pause, 0)
+    assert paused.end_s - paused.start_s >= 0.8
+    assert repr(run).endswith(f", injected: {pause!r})")
+    assert whole.faults == ()
     first, second, _ = (time_s for _, time_s in run.steps[0])
+    assert first < paused.start_s < paused.end_s < run.steps[0][2][1]
     assert second - first >= 0.8
     starts = [event.start_s for event in run.ledger.where(rank=0)]
     if at == Step(2):  # before it changes the weights, so after the collective of its gradient
@@ -70,3 +76,7 @@ def test_a_pause_longer_than_the_timeout_is_a_stopped_rank_and_no_deadlock() -> 
     assert "rank 1: stopped (SIGSTOP)" in error.value.message
     assert "ranks 0, 2: waiting for rank 1 in all_reduce #2" in error.value.message
     assert f"Injected: {pause!r}." in error.value.message
+    (paused,) = error.value.run.faults
+    assert (paused.rank, paused.end_s) == (1, None)
+    title = "rank 1: paused from "
+    assert title in error.value.run._repr_mimebundle_()["image/svg+xml"]

@@ -42,6 +42,14 @@ def test_the_sentence_says_who_waits_longest_and_in_what() -> None:
     )
 
 
+def test_ranks_that_issued_nothing_are_not_counted_among_those_that_did() -> None:
+    events = [make_event(rank, 0.1, 0.4, group=(1, 3)) for rank in (1, 3)]
+    sentence = draw_timeline(Ledger(events), 4).sentence
+    assert sentence.startswith("Ranks 1, 3: 1 collective each in 300 ms; ranks 0, 2: none.")
+    chosen = draw_timeline(Ledger(events), 4, (), View(rank=3)).sentence
+    assert chosen.startswith("Rank 3: 1 collective in 300 ms. It waits")
+
+
 def test_a_choice_changes_the_window_and_the_sentence() -> None:
     view = View(rank=1, step=2, op=Op.ALL_GATHER)
     picture = draw_timeline(Ledger(SYNC), 2, STEPS, view)
