@@ -12,7 +12,7 @@ from typing import Any
 from tqdm import tqdm
 
 PATIENCE_S = 0.3
-NOTEBOOK_COLUMNS = 80
+NOTEBOOK_COLUMNS = 64
 
 
 class _InNotebook(tqdm):

@@ -15,7 +15,6 @@ SWATCH_PX = 14
 ROOM_PX = int((svg.RIGHT - svg.LEFT) * svg.NARROWEST_PX)
 
 
-
 class Entry(NamedTuple):
     """One swatch: what it means, its fill, and what lies over that."""
 
@@ -35,9 +34,14 @@ def height_px(entries: Sequence[Entry]) -> int:
     return LINE_PX * len(_lines(entries)) + 4
 
 
-def draw(parent: Element, entries: Sequence[Entry], top: int, pattern: str) -> None:
-    """Draw a swatch and a word for each entry, in as many lines as the narrowest page needs."""
-    place = svg.in_pixels(parent, svg.LEFT, top)
+def draw(parent: Element, heading: str, entries: Sequence[Entry], pattern: str) -> None:
+    """Draw a swatch and a word for each entry, in as many lines as the narrowest page needs.
+
+    The heading says, where ranks' names stand, what ranks do with these: two charts of a page may
+    have the same colours.
+    """
+    svg.text(parent, heading, 0, 15, font_size=svg.SMALL_PX)
+    place = svg.in_pixels(parent, svg.LEFT, 0)
     for number, line in enumerate(_lines(entries)):
         x = 0
         for meaning, fill, texture in line:

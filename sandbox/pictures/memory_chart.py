@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import TYPE_CHECKING
 from xml.etree.ElementTree import Element
 
@@ -81,10 +82,10 @@ class _MemoryChart:
         if len(alike) == 1:
             return f"Rank {most} holds most, {describe_peak(peak)}: {listed}."
         names = name_ranks(alike).capitalize()
-        return f"{names} hold most, {describe_peak(peak)} each: {listed}."
+        return f"{names} hold most, each {describe_peak(peak)}: {listed}."
 
     def draw(self, parent: Element, pattern: str) -> None:
-        key.draw(parent, self.entries, 0, pattern)
+        key.draw(parent, "holds", self.entries, pattern)
         for rank, samples in enumerate(self.rows):
             opacity = {} if self.view.shows(rank) else {"opacity": PALE}
             place = f"translate(0 {self.top + rank * ROW_PX})"
@@ -109,6 +110,8 @@ class _MemoryChart:
             svg.add(area, "path", title, d=self._outline(samples, category),
                     fill=palette.MEMORY[category], stroke="currentColor", stroke_width="0.5",
                     vector_effect="non-scaling-stroke")  # fmt: skip
+        for category in self.categories:
+            self._label(row, samples, category)
         self._draw_peak(row, self.peaks[rank])
 
     def _draw_peak(self, row: Element, peak: Sample) -> None:
@@ -133,6 +136,27 @@ class _MemoryChart:
             height = AREA_PX * (1 - held / self.highest)
             path += f"L{x} {height:.1f}"
         return f"{path}L1000 {height:.1f}L1000 {AREA_PX}Z"
+
+    def _label(self, row: Element, samples: list[Sample], category: str) -> None:
+        """Write a category's name on it, where it is high enough for the longest time."""
+        below = self.categories[: self.categories.index(category)]
+        ends = [self.window.place(sample.time_s) for sample in samples[1:]] + [1.0]
+        start, low, high = 0.0, 0.0, math.inf  # the band in which it lies since `start`
+        widest = (0.0, 0.0, 0.0)
+        for sample, end in zip(samples, ends, strict=True):
+            place = self.window.place(sample.time_s)
+            under = sum(_held(sample, name) for name in below) / self.highest * AREA_PX
+            top = under + _held(sample, category) / self.highest * AREA_PX
+            low, high = max(low, under), min(high, top)
+            if high - low < LABEL_PX - 4:
+                start, low, high = place, under, top
+            if high - low >= LABEL_PX - 4:
+                widest = max(widest, (end - start, start, (low + high) / 2))
+        width, start, middle = widest
+        if svg.fits(category, width * (svg.RIGHT - svg.LEFT)):
+            y = LABEL_PX + AREA_PX - round(middle) + 4
+            x = svg.plot(start + width / 2)
+            svg.label(row, category, x, y, palette.MEMORY[category])
 
     def _across(self, sample: Sample) -> str:
         return f"{1000 * self.window.place(sample.time_s):.1f}"

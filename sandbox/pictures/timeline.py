@@ -95,7 +95,7 @@ class _Timeline:
     # -- drawing --------------------------------------------------------------------------------
 
     def draw(self, parent: Element, pattern: str) -> None:
-        key.draw(parent, self.entries, 0, pattern)
+        key.draw(parent, "calls", self.entries, pattern)
         rows = []
         extents = self._known_times()
         for rank in range(self.world_size):

@@ -36,7 +36,8 @@ def draw_traffic(
     top = key.height_px(entries) if entries else 0
 
     def draw(parent: Element, pattern: str) -> None:
-        key.draw(parent, entries, 0, pattern)
+        if entries:
+            key.draw(parent, "sends", entries, pattern)
         widest = max((sum(of_rank.values()) for of_rank in sent), default=0.0)
         for rank, of_rank in enumerate(sent):
             opacity = {} if view.shows(rank) else {"opacity": PALE}

@@ -5,6 +5,7 @@ from __future__ import annotations
 import dataclasses
 import re
 
+import pytest
 from drawing import colours, elements, make_event, parse, texts, titles
 
 from sandbox.ledger import Ledger
@@ -14,6 +15,7 @@ from sandbox.memory.sample import Sample
 from sandbox.pictures import palette
 from sandbox.pictures.memory_chart import AREA_PX, MAX_POINTS, draw_memory
 from sandbox.pictures.run_picture import draw_run
+from sandbox.pictures.spans import Window
 from sandbox.run import Run
 
 
@@ -77,7 +79,7 @@ def test_a_rank_without_samples_keeps_its_row() -> None:
 def test_of_many_samples_the_highest_stay() -> None:
     many = [make_sample(0, n * 1e-4, "forward", {"other": n % 977}) for n in range(10_000)]
     picture = draw_memory(Memory(many), 1)
-    assert picture.sentence.startswith("Rank 0 holds most, 976 B")
+    assert picture.sentence.startswith("Rank 0 holds at most 976 B")
     path = elements(parse(picture), "path")[1].attrib["d"]
     assert path.count("L") <= 2 * MAX_POINTS + 4
 
@@ -88,3 +90,44 @@ def test_a_run_that_tracked_no_memory_draws_the_rest() -> None:
     tracked = dataclasses.replace(run, tracked_memory=Memory(SAMPLES))
     assert len(draw_run(tracked)) == 3
     assert draw_memory(Memory([]), 1).sentence == "No memory samples here."
+
+
+def test_who_holds_most_is_told_of_all_some_or_one() -> None:
+    def tell(*held: dict) -> str:
+        samples = [make_sample(rank, 0.1, "step", parts) for rank, parts in enumerate(held)]
+        return draw_memory(Memory(samples), len(held)).sentence
+
+    half, other_half = {"parameters": 2, "gradients": 6}, {"parameters": 6, "gradients": 2}
+    same = "All ranks hold the same: at most 8 B in step (gradients 6 B, parameters 2 B)."
+    assert tell(half, half, half) == same
+    assert tell(half, half, {}).startswith("Ranks 0, 1 hold most, each 8 B in step: gradients")
+    assert tell(half, other_half).startswith("Rank 0 holds most, 8 B in step: gradients 6 B")
+    assert tell({}, half).startswith("Rank 1 holds most, 8 B in step")
+    assert tell(half).startswith("Rank 0 holds at most 8 B in step")
+
+
+def test_a_high_and_long_layer_bears_its_name() -> None:
+    held = [{"parameters": 50, "activations": n} for n in (0, 50, 40, 0)]
+    samples = [make_sample(0, n / 10, "forward", parts) for n, parts in enumerate(held)]
+    root = parse(draw_memory(Memory(samples), 1, None, Window(0.0, 0.4)))
+    assert texts(root).count("parameters") == texts(root).count("activations") == 2  # and the key
+    short = parse(draw_memory(Memory(samples), 1, None, Window(0.0, 4.0)))
+    assert texts(short).count("activations") == 1
+
+
+def test_timeline_and_memory_of_a_run_have_one_time_axis() -> None:
+    ledger = Ledger([make_event(0, 0.25, 0.35), make_event(1, 0.3, 0.9)])
+    run = Run(2, [None, None], ledger, ["", ""], 1.0, tracked_memory=Memory(SAMPLES))
+    timeline, _, memory = draw_run(run)
+    assert "in 650 ms" in timeline.sentence  # from the first event to the last, whatever is drawn
+    axes = [[text for text in texts(parse(p)) if text.endswith(" ms")] for p in (timeline, memory)]
+    assert axes[0] == axes[1] == ["200 ms", "400 ms", "600 ms", "800 ms"]
+    (event,) = [
+        rect for rect in elements(parse(timeline), "rect") if "rank 0: coll" in hovered(rect)
+    ]
+    left = 0.12 + 0.87 * (0.25 - 0.1) / (0.9 - 0.1)
+    assert float(event.attrib["x"].rstrip("%")) == pytest.approx(100 * left, abs=0.01)
+
+
+def hovered(rect) -> str:
+    return "".join(title.text or "" for title in rect)

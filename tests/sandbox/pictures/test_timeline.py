@@ -12,6 +12,7 @@ from sandbox.pictures.picture import bundle
 from sandbox.pictures.spans import MAX_DRAWN, Kind, Window, busy_s, find_spans, merge, wait_of
 from sandbox.pictures.time_axis import ticks
 from sandbox.pictures.timeline import draw_timeline
+from sandbox.pictures.traffic import draw_traffic
 from sandbox.pictures.view import View
 
 STEPS = [[(1, 0.5), (2, 1.0)], [(1, 0.5), (2, 1.0)]]
@@ -129,6 +130,22 @@ def test_only_colours_of_the_palette_are_used() -> None:
     known = {*palette.OPERATIONS.values(), palette.COMPUTE, "#000", "#fff"}
     every = [make_event(0, 0.1 * n, 0.1 * n + 0.05, op=op, root=0) for n, op in enumerate(Op)]
     assert colours(parse(draw_timeline(Ledger(every), 1))) <= known
+
+
+def test_no_two_operations_look_alike() -> None:
+    drawn = [op for op in Op if not (op.makes_group or op.waits_for_store)]
+    looks = {(palette.of_operation(op), palette.texture_of(op)) for op in drawn}
+    assert len(looks) == len(drawn)
+
+
+def test_a_dotted_operation_has_its_dots_in_the_key_and_wherever_it_is_drawn() -> None:
+    gathers = [make_event(1, 0.5, 0.9, op=Op.GATHER, root=0)]
+    events = [make_event(1, 0.0, 0.4, op=Op.ALL_GATHER), *gathers]
+    for picture in (draw_timeline(Ledger(events), 2), draw_traffic(Ledger(gathers), 2)):
+        root = parse(picture)
+        (dots,) = [p for p in elements(root, "pattern") if p.attrib["id"].endswith("-dots")]
+        fills = [rect.attrib["fill"] for rect in elements(root, "rect")]
+        assert fills.count(f"url(#{dots.attrib['id']})") == 2
 
 
 def test_rank_0_is_on_top_and_a_rank_without_events_keeps_its_row() -> None:
