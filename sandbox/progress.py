@@ -29,7 +29,8 @@ class _InNotebook(tqdm):
 
         text = str(self) if msg is None else msg
         if self.handle is not None:
-            self.handle.update({"text/plain": text} if text else {}, raw=True)
+            # (An output without any data is one that nbconvert warns of.)
+            self.handle.update({"text/plain": text} if text else {"text/html": ""}, raw=True)
         elif text:
             self.handle = DisplayHandle()
             self.handle.display({"text/plain": text}, raw=True)

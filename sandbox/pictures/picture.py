@@ -50,10 +50,10 @@ SELECTED = (
 # A tile's width and height in pixels, and what is drawn in it.
 TEXTURES = {
     Texture.HATCH: (6, 6, "M1 0V6"),
-    Texture.DOTS: (6, 6, "M1.5 1.5h0M4.5 4.5h0"),
-    Texture.BARS: (16, 10, "M6 2V8M10 2V8"),
+    Texture.DOTS: (8, 8, "M2 2h0M6 6h0"),
+    Texture.BARS: (5, 5, "M1 0V5"),
 }
-STROKES = {Texture.HATCH: "1.2", Texture.DOTS: "2", Texture.BARS: "1.8"}
+STROKES = {Texture.HATCH: "1.2", Texture.DOTS: "2.4", Texture.BARS: "1.2"}
 
 
 @dataclass(frozen=True)

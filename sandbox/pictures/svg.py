@@ -91,7 +91,7 @@ def name_texture(pattern: str, texture: Texture) -> str:
 
 def label(parent: Element, content: str, middle: float, y: int, fill: str) -> None:
     """Write on a fill, in what can be read there, with a seam of the fill around the letters."""
-    style = f"paint-order:stroke;stroke:{fill};stroke-width:3px;pointer-events:none"
+    style = f"paint-order:stroke;stroke:{fill};stroke-width:5px;pointer-events:none"
     text(parent, content, middle, y, anchor="middle", fill=on(fill), style=style)
 
 

@@ -154,8 +154,9 @@ class _Timeline:
         if injected.start_s is None:
             return
         x = svg.plot(self.window.place(injected.start_s))
-        words = f"✗ {type(injected.fault).__name__}"
-        place, anchor = svg.beside(words, x)
+        name = type(injected.fault).__name__
+        place, anchor = svg.beside(f"✗ {name}", x)
+        words = f"{name} ✗" if anchor == "end" else f"✗ {name}"  # the mark is where it happened
         mark = svg.text(row, words, place, 17, anchor=anchor, font_weight="700", style=svg.SEAM)
         svg.add(mark, "title").text = hover.describe_fault(injected)
 

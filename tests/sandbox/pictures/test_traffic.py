@@ -48,3 +48,9 @@ def test_nothing_sent_still_draws() -> None:
     picture = draw_traffic(Ledger([make_event(0, 0.0, 0.1, group=(0,))]), 1)
     assert picture.sentence == "Nothing is sent."
     assert "0 B" in texts(parse(picture))
+
+
+def test_a_key_says_what_ranks_do_with_what_it_lists_and_nothing_where_it_lists_nothing() -> None:
+    assert "sends" in texts(parse(draw_traffic(Ledger(EVENTS), 3)))
+    silent = make_event(0, 0.0, 0.1, op=Op.BARRIER, dtype="", nbytes=0)
+    assert "sends" not in texts(parse(draw_traffic(Ledger([silent]), 1)))
