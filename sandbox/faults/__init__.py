@@ -4,11 +4,13 @@
 
 Each fault happens at the same place whenever the same run is repeated. `at` is a `Step`, a
 `Collective` or a `Save`, counted from 1 in each call. A fault whose moment never comes is named
-after the run. Faults are plain data; what they do happens inside the ranks.
+after the run; those that happened are in `run.faults`. Faults are plain data; what they do happens
+inside the ranks.
 """
 
 from sandbox.faults.disk_full import DiskFull
 from sandbox.faults.fault import Fault
+from sandbox.faults.injected import Injected
 from sandbox.faults.kill import Kill
 from sandbox.faults.moment import Collective, Moment, Save, Step
 from sandbox.faults.pause import Pause
@@ -20,6 +22,7 @@ __all__ = [
     "Collective",
     "DiskFull",
     "Fault",
+    "Injected",
     "Kill",
     "Moment",
     "Pause",

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping, Sequence
 
 from sandbox.event import Event, Op
 from sandbox.failure import name_ranks
@@ -15,9 +15,17 @@ Interval = tuple[float, float]
 
 
 def summarize(
-    events: Iterable[Event], world_size: int, view: View, window: Window, run_end_s: float
+    events: Iterable[Event],
+    world_size: int,
+    view: View,
+    window: Window,
+    run_end_s: float,
+    pauses: Mapping[int, Sequence[Interval]],
 ) -> str:
-    """Return the sentences for the events of a window; waits are those with nothing else done."""
+    """Return the sentences for the events of a window; waits are those with nothing else done.
+
+    In its pauses a rank does not compute, nor is it seen to wait.
+    """
     shown: dict[int, list[Event]] = defaultdict(list)
     waits: dict[int, dict[Op, list[Interval]]] = defaultdict(lambda: defaultdict(list))
     for event in events:
@@ -39,7 +47,7 @@ def summarize(
     return (
         f"{_place(list(shown), view)}: {number} {what}{plural}{each} in "
         f"{format_time(window.length_s)}{rest}. "
-        f"{_tell_waits(shown, waits, view, window)}{_tell_overlap(shown, waits, window)}"
+        f"{_tell_waits(shown, waits, view, window)}{_tell_overlap(shown, waits, window, pauses)}"
     )
 
 
@@ -70,15 +78,18 @@ def _tell_waits(
 
 
 def _tell_overlap(
-    shown: dict[int, list[Event]], waits: dict[int, dict[Op, list[Interval]]], window: Window
+    shown: dict[int, list[Event]],
+    waits: dict[int, dict[Op, list[Interval]]],
+    window: Window,
+    pauses: Mapping[int, Sequence[Interval]],
 ) -> str:
     """Say how much of the time in which something was in flight its rank went on computing."""
     in_all_s = hidden_s = 0.0
     for rank, events in shown.items():
         flights = [(e.start_s, e.end_s) for e in events if e.is_async and e.end_s is not None]
-        waiting = [wait for own in waits[rank].values() for wait in own]
+        idle = [wait for own in waits[rank].values() for wait in own] + list(pauses.get(rank, ()))
         in_all_s += busy_s(flights, window)
-        hidden_s += busy_s(flights + waiting, window) - busy_s(waiting, window)
+        hidden_s += busy_s(flights + idle, window) - busy_s(idle, window)
     if not in_all_s:
         return ""
     return f" {100 * hidden_s / in_all_s:.0f} % of the asynchronous time overlaps computing."

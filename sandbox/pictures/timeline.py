@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Sequence
 from xml.etree.ElementTree import Element
 
@@ -68,7 +69,9 @@ class _Timeline:
         return self.top + self.world_size * (self.row_px + BETWEEN_PX) + time_axis.HEIGHT_PX
 
     def sentence(self) -> str:
-        text = summarize(self.events, self.world_size, self.view, self.told, self.whole.end_s)
+        text = summarize(
+            self.events, self.world_size, self.view, self.told, self.whole.end_s, self._pauses()
+        )
         if self.faults:
             text += f" Injected: {list_faults(self.faults)}."
         if sum(len(span.events) for span in self.spans) == len(self.spans):
@@ -132,6 +135,14 @@ class _Timeline:
                 times[each.rank] += each.start_s, each.end_s or self._end_of(each)
         return times
 
+    def _pauses(self) -> dict[int, list[tuple[float, float]]]:
+        """Return per rank from when to when it was paused."""
+        pauses = defaultdict(list)
+        for each in self.faults:
+            if isinstance(each.fault, Pause) and each.rank is not None:
+                pauses[each.rank].append((each.start_s or 0.0, self._end_of(each)))
+        return pauses
+
     def _end_of(self, injected: Injected) -> float:
         """Return when a fault was over; a pause of which no end was seen lasts to that of all."""
         start_s, end_s = injected.start_s or 0.0, injected.end_s
@@ -165,7 +176,8 @@ class _Timeline:
         if not times:
             return
         x, width = self._extent(min(times), max(times))
-        title = f"rank {rank} computes wherever it does not wait"
+        is_paused = any(each.rank == rank and isinstance(each.fault, Pause) for each in self.faults)
+        title = f"rank {rank} computes wherever it does not wait{' or pause' * is_paused}"
         svg.box(row, x, 1, width, ROW_PX - 2, palette.COMPUTE, title=title)
 
     def _draw_span(self, row: Element, span: Span, pattern: str) -> None:

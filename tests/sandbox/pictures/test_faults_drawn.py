@@ -52,3 +52,11 @@ def test_what_slows_throughout_is_said_and_not_marked() -> None:
 def test_of_a_chosen_rank_only_its_own_faults_are_told() -> None:
     assert "Injected" not in draw(PAUSE, view=View(rank=0)).sentence
     assert "Injected" in draw(PAUSE, view=View(rank=1)).sentence
+
+
+def test_what_flies_during_a_pause_overlaps_no_computing() -> None:
+    flight = make_event(1, 0.4, 0.9, is_async=True)
+    whole = draw_timeline(Ledger([flight]), 2).sentence
+    assert "100 % of the asynchronous time overlaps computing." in whole
+    paused = draw_timeline(Ledger([flight]), 2, faults=[PAUSE]).sentence
+    assert "20 % of the asynchronous time overlaps computing." in paused
