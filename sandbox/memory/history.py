@@ -104,5 +104,7 @@ class Memory:
     def __repr__(self) -> str:
         if not self.samples:
             return "Memory(no samples)"
-        highest = max((self.peak(rank) for rank in self.ranks), key=lambda peak: peak.total)
-        return f"Memory(rank {highest.rank}: {self.describe_peak(highest.rank)})"
+        highest = max(self.ranks, key=lambda rank: self.peak(rank).total)
+        peak = self.describe_peak(highest)
+        alike = [rank for rank in self.ranks if self.describe_peak(rank) == peak]
+        return f"Memory({name_ranks(alike)}: {peak})"

@@ -64,6 +64,8 @@ def test_the_peak_is_the_highest_of_samples_and_peaks_of_its_own_rank() -> None:
     assert memory.peak(0) is high
     assert memory.peak(1) is foreign
     assert repr(memory) == "Memory(rank 1: peak 50 B in step: other 50 B)"
+    same = Memory(sample(rank=rank, bytes={"other": 50}) for rank in range(3))
+    assert repr(same) == "Memory(ranks 0-2: peak 50 B in step: other 50 B)"
     assert memory.describe_peak(0) == "peak 9 B in step at a.py, line 3: other 9 B"
 
 
