@@ -34,12 +34,15 @@ def describe_tensor(call: Call, preposition: str) -> str:
 
 
 def number_call(call: Call, seq: int | None, group: str) -> str:
-    """Return which one it is: "all_reduce #7 of ranks 0-3"; one without a place is described."""
+    """Return which one it is: "collective #7, all_reduce, of ranks 0-3".
+
+    The number counts all collectives of the group. What has none, a send, is described instead.
+    """
     if seq is None:
         return describe_call(call)
     if seq == 0:
         return f"{call.op} of {group}"
-    return f"{call.op} #{seq} of {group}"
+    return f"collective #{seq}, {call.op}, of {group}"
 
 
 def describe_site(site: str | None) -> str:

@@ -99,7 +99,9 @@ def test_magics_in_the_cell_are_understood(shell, capsys) -> None:
 
 def test_a_rank_that_is_not_called_is_known_never_to_come(shell) -> None:
     run(shell, "%%ranks 2\nx = 1")
-    with pytest.raises(Exception, match="rank 1 never called barrier #1 of ranks 0, 1"):
+    with pytest.raises(
+        Exception, match="rank 1 never called collective #1, barrier, of ranks 0, 1"
+    ):
         run(shell, "%%ranks --only 0\ndist.barrier()")
 
 

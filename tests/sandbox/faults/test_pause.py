@@ -74,7 +74,7 @@ def test_a_pause_longer_than_the_timeout_is_a_stopped_rank_and_no_deadlock() -> 
     with pytest.raises(sandbox.RankTimeoutError) as error:
         sandbox.launch(train_by_hand, 3, world_size=3, timeout_s=3, faults=[pause])
     assert "rank 1: stopped (SIGSTOP)" in error.value.message
-    assert "ranks 0, 2: waiting for rank 1 in all_reduce #2" in error.value.message
+    assert "ranks 0, 2: waiting for rank 1 in collective #2, all_reduce" in error.value.message
     assert f"Injected: {pause!r}." in error.value.message
     (paused,) = error.value.run.faults
     assert (paused.rank, paused.end_s) == (1, None)

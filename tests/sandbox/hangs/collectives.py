@@ -18,7 +18,7 @@ def all_reduce(**kwargs: object) -> None:
 
 @plant(
     2,
-    "rank 2 never called all_reduce #2 of ranks 0-2: it finished after all_reduce at",
+    "rank 2 never called collective #2, all_reduce, of ranks 0-2: it finished after all_reduce at",
     Op.ALL_REDUCE,
     {0: (2,), 1: (2,)},
 )
@@ -30,7 +30,7 @@ def skips_a_collective(rank: int) -> None:
 
 @plant(
     0,
-    "only rank 0 called all_gather #2 of ranks 0-2; ranks 1, 2 finished without it.",
+    "only rank 0 called collective #2, all_gather, of ranks 0-2; ranks 1, 2 finished without it.",
     Op.ALL_GATHER,
     {0: (1, 2)},
 )
@@ -41,7 +41,10 @@ def gathers_alone(rank: int) -> None:
 
 
 @plant(
-    1, "rank 1 never called barrier #1 of ranks 0-2: it finished.", Op.BARRIER, {0: (1,), 2: (1,)}
+    1,
+    "rank 1 never called collective #1, barrier, of ranks 0-2: it finished.",
+    Op.BARRIER,
+    {0: (1,), 2: (1,)},
 )
 def misses_a_barrier(rank: int) -> None:
     if rank == 1:
@@ -52,7 +55,7 @@ def misses_a_barrier(rank: int) -> None:
 
 @plant(
     2,
-    "rank 2 never called monitored_barrier #1 of ranks 0-2",
+    "rank 2 never called collective #1, monitored_barrier, of ranks 0-2",
     Op.MONITORED_BARRIER,
     {0: (2,), 1: (2,)},
 )
@@ -61,14 +64,19 @@ def misses_a_monitored_barrier(rank: int) -> None:
         dist.monitored_barrier()  # waits
 
 
-@plant(1, "rank 1 never called all_gather #1 of ranks 0-2", Op.ALL_GATHER, {0: (1,), 2: (1,)})
+@plant(
+    1,
+    "rank 1 never called collective #1, all_gather, of ranks 0-2",
+    Op.ALL_GATHER,
+    {0: (1,), 2: (1,)},
+)
 def gathers_objects_on_some_ranks(rank: int) -> None:
     metrics = [None] * 3
     if rank != 1:
         dist.all_gather_object(metrics, {"loss": 0.5})  # waits
 
 
-@plant(0, "only rank 0 called all_reduce #1 of ranks 0-2", Op.ALL_REDUCE, {0: (1, 2)})
+@plant(0, "only rank 0 called collective #1, all_reduce, of ranks 0-2", Op.ALL_REDUCE, {0: (1, 2)})
 def reduces_in_a_thread(rank: int) -> None:
     def log_loss() -> None:
         dist.all_reduce(torch.ones(1))  # culprit waits
@@ -77,7 +85,12 @@ def reduces_in_a_thread(rank: int) -> None:
         threading.Thread(target=log_loss).start()
 
 
-@plant(1, "rank 1 never called all_reduce #2 of ranks 0-2", Op.ALL_REDUCE, {0: (1,), 2: (1,)})
+@plant(
+    1,
+    "rank 1 never called collective #2, all_reduce, of ranks 0-2",
+    Op.ALL_REDUCE,
+    {0: (1,), 2: (1,)},
+)
 def leaves_an_idle_worker_of_a_pool(rank: int) -> None:
     pool = ThreadPoolExecutor(1)  # as an asynchronous save does; it must not hide the deadlock
     pool.submit(dist.barrier).result()
@@ -105,7 +118,7 @@ def skips_one_and_goes_on(rank: int) -> None:
 
 @mismatch(
     1,
-    "rank 1 called all_reduce #1 of ranks 0-2 with another number of elements than",
+    "rank 1 called collective #1, all_reduce, of ranks 0-2 with another number of elements than",
     Op.ALL_REDUCE,
 )
 def holds_another_shape(rank: int) -> None:
@@ -113,7 +126,11 @@ def holds_another_shape(rank: int) -> None:
     dist.all_reduce(x)  # culprit waits
 
 
-@mismatch(2, "rank 2 called all_reduce #1 of ranks 0-2 with another dtype than", Op.ALL_REDUCE)
+@mismatch(
+    2,
+    "rank 2 called collective #1, all_reduce, of ranks 0-2 with another dtype than",
+    Op.ALL_REDUCE,
+)
 def holds_another_dtype(rank: int) -> None:
     x = torch.ones(4, dtype=torch.int32 if rank == 2 else torch.float32)
     dist.all_reduce(x)  # culprit waits
@@ -121,7 +138,7 @@ def holds_another_dtype(rank: int) -> None:
 
 @mismatch(
     1,
-    "rank 1 called all_reduce #1 of ranks 0-2 with another reduction than ranks 0, 2",
+    "rank 1 called collective #1, all_reduce, of ranks 0-2 with another reduction than ranks 0, 2",
     Op.ALL_REDUCE,
 )
 def reduces_otherwise(rank: int) -> None:
@@ -129,12 +146,18 @@ def reduces_otherwise(rank: int) -> None:
     dist.all_reduce(torch.ones(4), op=op)  # culprit waits
 
 
-@mismatch(1, "rank 1 called broadcast #1 of ranks 0-2 with another root than", Op.BROADCAST)
+@mismatch(
+    1, "rank 1 called collective #1, broadcast, of ranks 0-2 with another root than", Op.BROADCAST
+)
 def names_another_root(rank: int) -> None:
     dist.broadcast(torch.ones(4), src=rank % 2)  # culprit waits
 
 
-@mismatch(1, "rank 1 and rank 0 disagree on the sizes of all_to_all #1 of ranks 0-2", Op.ALL_TO_ALL)
+@mismatch(
+    1,
+    "rank 1 and rank 0 disagree on the sizes of collective #1, all_to_all, of ranks 0-2",
+    Op.ALL_TO_ALL,
+)
 def splits_otherwise(rank: int) -> None:
     sends = [2, 1, 0] if rank == 1 else [1, 1, 1]
     dist.all_to_all_single(torch.empty(3), torch.ones(3), [1, 1, 1], sends)  # culprit waits

@@ -15,7 +15,7 @@ import sandbox
 from sandbox import Op
 
 
-@plant(0, "only rank 0 called all_reduce #", Op.ALL_REDUCE, {0: (1, 2)})
+@plant(0, "only rank 0 called collective #", Op.ALL_REDUCE, {0: (1, 2)})
 def trains_on_uneven_batches_with_ddp(rank: int) -> None:
     model = nn.parallel.DistributedDataParallel(nn.Linear(4, 4))
     for _ in range(3 if rank == 0 else 2):
@@ -24,7 +24,7 @@ def trains_on_uneven_batches_with_ddp(rank: int) -> None:
 
 @plant(
     2,
-    "rank 2 never called all_gather #3 of ranks 0-2: it finished after reduce_scatter at",
+    "rank 2 never called collective #3, all_gather, of ranks 0-2: it finished after reduce_scatter",
     Op.ALL_GATHER,
     {0: (2,), 1: (2,)},
 )
@@ -37,7 +37,7 @@ def trains_on_uneven_batches_with_fsdp2(rank: int) -> None:
 
 @plant(
     1,
-    "rank 1 never called all_reduce #1 of ranks 0-2: it finished.",
+    "rank 1 never called collective #1, all_reduce, of ranks 0-2: it finished.",
     Op.ALL_REDUCE,
     {0: (1,), 2: (1,)},
 )
@@ -49,7 +49,7 @@ def branches_on_a_local_loss(rank: int) -> None:
 
 @plant(
     2,
-    "rank 2 never called all_reduce #1 of ranks 0-2: it finished.",
+    "rank 2 never called collective #1, all_reduce, of ranks 0-2: it finished.",
     Op.ALL_REDUCE,
     {0: (2,), 1: (2,)},
 )
@@ -63,7 +63,10 @@ def swallows_an_exception(rank: int) -> None:
 
 
 @plant(
-    1, "rank 1 never called reduce_scatter #3 of ranks 0-2", Op.REDUCE_SCATTER, {0: (1,), 2: (1,)}
+    1,
+    "rank 1 never called collective #3, reduce_scatter, of ranks 0-2",
+    Op.REDUCE_SCATTER,
+    {0: (1,), 2: (1,)},
 )
 def returns_early(rank: int) -> None:
     for step in range(5):
@@ -72,7 +75,12 @@ def returns_early(rank: int) -> None:
         dist.reduce_scatter_single(torch.empty(1), torch.ones(3))  # waits
 
 
-@plant(0, "rank 0 never called all_reduce #3 of ranks 0-2", Op.ALL_REDUCE, {1: (0,), 2: (0,)})
+@plant(
+    0,
+    "rank 0 never called collective #3, all_reduce, of ranks 0-2",
+    Op.ALL_REDUCE,
+    {1: (0,), 2: (0,)},
+)
 def stops_early_as_decided_on_rank_0(rank: int) -> None:
     for step in range(5):
         should_stop = step == 2 if rank == 0 else False  # never told to the others
@@ -81,7 +89,12 @@ def stops_early_as_decided_on_rank_0(rank: int) -> None:
         dist.all_reduce(torch.ones(4))  # waits
 
 
-@plant(2, "rank 2 never called all_gather #2 of ranks 0-2", Op.ALL_GATHER, {0: (2,), 1: (2,)})
+@plant(
+    2,
+    "rank 2 never called collective #2, all_gather, of ranks 0-2",
+    Op.ALL_GATHER,
+    {0: (2,), 1: (2,)},
+)
 def skips_an_fsdp_unit_for_some_data(rank: int) -> None:
     blocks = nn.ModuleList(fully_shard(nn.Linear(4, 4)) for _ in range(2))
     x = blocks[0](torch.ones(1, 4))

@@ -17,7 +17,7 @@ from torch.distributed.tensor import Shard, distribute_tensor
 from sandbox import Op
 
 
-@plant(0, "only rank 0 called all_gather #1 of ranks 0-2", Op.ALL_GATHER, {0: (1, 2)})
+@plant(0, "only rank 0 called collective #1, all_gather, of ranks 0-2", Op.ALL_GATHER, {0: (1, 2)})
 def gathers_a_state_dict_on_rank_0(rank: int) -> None:
     model = fully_shard(nn.Linear(4, 4))
     if rank == 0:
@@ -25,7 +25,7 @@ def gathers_a_state_dict_on_rank_0(rank: int) -> None:
         get_model_state_dict(model, options=options)  # culprit waits
 
 
-@plant(0, "only rank 0 called all_gather #", Op.ALL_GATHER, {0: (1, 2)})
+@plant(0, "only rank 0 called collective #", Op.ALL_GATHER, {0: (1, 2)})
 def prints_a_full_tensor_on_rank_0(rank: int) -> None:
     mesh = init_device_mesh("cpu", (3,))
     weight = distribute_tensor(torch.ones(5, 2), mesh, [Shard(0)])
@@ -48,7 +48,7 @@ def wraps_with_ddp_on_rank_0(rank: int) -> None:
         nn.parallel.DistributedDataParallel(model)  # culprit waits
 
 
-@plant(1, "rank 1 never called all_reduce #", Op.ALL_REDUCE, {0: (1,), 2: (1,)})
+@plant(1, "rank 1 never called collective #", Op.ALL_REDUCE, {0: (1,), 2: (1,)})
 def clips_gradients_on_some_ranks(rank: int) -> None:
     model = fully_shard(nn.Linear(4, 4))
     model(torch.ones(1, 4)).sum().backward()
@@ -56,7 +56,7 @@ def clips_gradients_on_some_ranks(rank: int) -> None:
         nn.utils.clip_grad_norm_(model.parameters(), 1.0)  # waits
 
 
-@plant(2, "rank 2 never called scatter #", Op.SCATTER, {0: (2,)})
+@plant(2, "rank 2 never called collective #", Op.SCATTER, {0: (2,)})
 def distributes_a_tensor_on_some_ranks(rank: int) -> None:
     mesh = init_device_mesh("cpu", (3,))
     dist.barrier()

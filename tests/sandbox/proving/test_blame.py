@@ -22,15 +22,12 @@ def test_the_rank_that_skips_a_collective_is_the_culprit() -> None:
     problem = problem_of(EVERYONE, ["g", "g"], ["g", "g"], ["g"], ["g", "g"])
     assert problem.rank == 2
     assert problem.site == "train.py:0"
+    what = "collective #2, all_reduce, of ranks 0-3"
     assert problem.message == (
-        "rank 2 never called all_reduce #2 of ranks 0-3: it finished after all_reduce at train.py, "
-        "line 20.\n"
-        "  rank 0: waiting for rank 2 in all_reduce #2 of ranks 0-3 with float32 (4,) at train.py, "
-        "line 0\n"
-        "  rank 1: waiting for rank 2 in all_reduce #2 of ranks 0-3 with float32 (4,) at train.py, "
-        "line 10\n"
-        "  rank 3: waiting for rank 2 in all_reduce #2 of ranks 0-3 with float32 (4,) at train.py, "
-        "line 30"
+        f"rank 2 never called {what}: it finished after all_reduce at train.py, line 20.\n"
+        f"  rank 0: waiting for rank 2 in {what} with float32 (4,) at train.py, line 0\n"
+        f"  rank 1: waiting for rank 2 in {what} with float32 (4,) at train.py, line 10\n"
+        f"  rank 3: waiting for rank 2 in {what} with float32 (4,) at train.py, line 30"
     )
 
 
@@ -38,7 +35,7 @@ def test_the_rank_that_alone_calls_a_collective_is_the_culprit() -> None:
     problem = problem_of(EVERYONE, ["g"], [], [], [])
     assert problem.rank == 0
     assert problem.message.startswith(
-        "only rank 0 called all_reduce #1 of ranks 0-3; ranks 1-3 finished without it."
+        "only rank 0 called collective #1, all_reduce, of ranks 0-3; ranks 1-3 finished without it."
     )
 
 
@@ -46,7 +43,7 @@ def test_the_root_cause_is_told_not_who_waits_for_the_waiting() -> None:
     groups = {"all": (0, 1, 2), "pair": (1, 2)}
     problem = problem_of(groups, ["all"], ["pair", "all"], [])
     assert problem.message.startswith(
-        "rank 2 never called all_reduce #1 of ranks 1, 2: it finished"
+        "rank 2 never called collective #1, all_reduce, of ranks 1, 2: it finished"
     )
     assert problem.waiting.keys() == {0, 1}
 
@@ -54,8 +51,8 @@ def test_the_root_cause_is_told_not_who_waits_for_the_waiting() -> None:
 def test_groups_locked_crosswise_are_told_apart() -> None:
     problem = problem_of({"a": (0, 1), "b": (0, 1)}, ["a", "b"], ["b", "a"])
     assert problem.message.startswith("ranks 0, 1 wait for each other.")
-    assert "all_reduce #1 of ranks 0, 1 (group 1 of these ranks)" in problem.waiting[0]
-    assert "all_reduce #1 of ranks 0, 1 (group 2 of these ranks)" in problem.waiting[1]
+    assert "collective #1, all_reduce, of ranks 0, 1 (group 1 of these ranks)" in problem.waiting[0]
+    assert "collective #1, all_reduce, of ranks 0, 1 (group 2 of these ranks)" in problem.waiting[1]
 
 
 def test_whom_most_wait_for_is_the_culprit_of_a_cycle() -> None:

@@ -160,7 +160,9 @@ def test_an_operation_that_all_have_issued_is_no_evidence() -> None:
         monitor.feed(rank, ("group", "g", (0, 1)))
         issue(monitor, rank, 0, "g", 1, time_s=0.0, waits=(rank, ()))
     assert monitor.problem() is None
-    assert monitor.waiting(0) == "in all_reduce #1 of ranks 0, 1 (issued by all of them)"
+    assert (
+        monitor.waiting(0) == "in collective #1, all_reduce, of ranks 0, 1 (issued by all of them)"
+    )
 
 
 def test_a_rank_with_a_running_thread_is_no_evidence() -> None:
