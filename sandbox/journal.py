@@ -96,14 +96,18 @@ class Journal:
 
     def name(self, issue: Issue) -> str:
         """Return which one it is, in words."""
-        group = "" if issue.seq is None else self.name_group(issue.gid)
+        group = "" if issue.seq is None else self.name_group(issue)
         return number_call(issue.call, self.number(issue), group)
 
-    def name_group(self, gid: str) -> str:
-        """Return the ranks of a group in words, and which of several groups of these it is."""
-        ranks = self._groups[gid]
-        alike = [other for other in self._groups if self._groups[other] == ranks]
-        ordinal = f" (group {alike.index(gid) + 1} of these ranks)" if len(alike) > 1 else ""
+    def name_group(self, issue: Issue) -> str:
+        """Return the ranks of a call's group in words, and which of several of these ranks it is.
+
+        A group that is still to be made may never be one: it has no number.
+        """
+        ranks = self._groups[issue.gid]
+        alike = [gid for gid in self._groups if self._groups[gid] == ranks]
+        is_numbered = issue.seq != 0 and len(alike) > 1
+        ordinal = f" (group {alike.index(issue.gid) + 1} of these ranks)" if is_numbered else ""
         return name_ranks(list(ranks)) + ordinal
 
     def marks(self) -> Iterator[Mark]:

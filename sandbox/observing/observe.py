@@ -6,6 +6,7 @@ import contextlib
 import functools
 import hashlib
 import os
+import sys
 import time
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
@@ -18,7 +19,7 @@ from torch.distributed import distributed_c10d as c10d
 from torch.distributed.rendezvous import _rendezvous_handlers
 
 from sandbox.event import Op
-from sandbox.observing import observed_store
+from sandbox.observing import callsite, observed_store
 from sandbox.observing.observed_group import Birth, ObservedGroup, births
 from sandbox.observing.recorder import Recorder
 
@@ -77,6 +78,9 @@ class Observer:
             return create(*arguments, timeout=timeout, **kwargs)
         self._num_groups[group_name] += 1
         members = tuple(ranks) or tuple(range(group_size))
+        if ranks and group_name.isdecimal():  # else a hash: non-members need not call
+            site = callsite.find(sys._getframe())
+            self.recorder.publish(("new_group", members, site))
         birth = Birth(
             recorder=self.recorder,
             gid=_digest(self._store_path, group_name, self._num_groups[group_name], members),

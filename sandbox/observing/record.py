@@ -1,6 +1,7 @@
 """What a rank publishes about its collectives: plain tuples, read in another process.
 
     ("group", gid, ranks)                                       a group exists, or begins to
+    ("new_group", ranks, site)                                  called, by a member or not
     ("issue", number, gid, seq, is_async, Call, site, time_s)   an operation is about to start
     ("wait", number, gid, seq, Waiting)                         a thread is blocked in it
     ("end", number, time_s, thread, since_s)                    completed; time_s None: given up

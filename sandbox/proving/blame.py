@@ -9,6 +9,8 @@ from typing import NamedTuple
 from sandbox.event import Op
 from sandbox.failure import name_ranks
 from sandbox.proving.deadlock import RankState, Wait, find_cycle, find_stuck
+from sandbox.proving.group_calls import HINT as GROUP_CALLS_HINT
+from sandbox.proving.group_calls import GroupCalls
 from sandbox.proving.operation import Key, Operation
 from sandbox.proving.store_waits import StoreWait
 from sandbox.proving.wait_for import WaitFor
@@ -20,47 +22,78 @@ from sandbox.proving.wording import (
     number_call,
 )
 
+_BREAKS_SYMMETRY = {
+    Op.SEND: "let one of them recv first, or send with isend and recv before you wait for it.",
+    Op.RECV: "let one of them send first, or all start with isend.",
+}
 _COUNTERPART = {Op.SEND: "recv from", Op.RECV: "send to"}
 
 
 class Deadlock(NamedTuple):
     """The proof in words: the culprit, the one message, and what each stuck rank waits in."""
 
-    rank: int
+    rank: int | None
     message: str
     site: str | None
     waiting: dict[int, str]
     waits: tuple[WaitFor, ...]
 
 
-def find_deadlock(states: Sequence[RankState], pending: Mapping[Key, Operation]) -> Deadlock | None:
+class Blame(NamedTuple):
+    """Who is to blame, none where all are alike, and the line to show."""
+
+    culprits: list[int]
+    headline: str
+    site: str | None
+    hint: str = ""
+
+
+def find_deadlock(
+    states: Sequence[RankState], pending: Mapping[Key, Operation], group_calls: GroupCalls
+) -> Deadlock | None:
     """Return the deadlock of the ranks that are stuck, if any are."""
     stuck = find_stuck(states, pending)
     if not stuck:
         return None
     waiting = {rank: describe_wait(states[rank], rank, pending) for rank in stuck}
+    blame = _blame(stuck, states, pending, group_calls)
+    waits = tuple(
+        _as_wait_for(rank, wait, pending) for rank in stuck for wait in states[rank].waits.values()
+    )
+    message = blame.headline + list_ranks(waiting, blame.culprits)
+    if blame.hint:
+        message += f"\nHint: {blame.hint}"
+    culprit = blame.culprits[0] if blame.culprits else None
+    return Deadlock(culprit, message, blame.site, waiting, waits)
+
+
+def _blame(
+    stuck: Sequence[int],
+    states: Sequence[RankState],
+    pending: Mapping[Key, Operation],
+    group_calls: GroupCalls,
+) -> Blame:
+    finished = [rank for rank, state in enumerate(states) if state.has_ended_well]
     operations = _awaited_by(stuck, states, pending)
-    abandoned = [op for op in operations if any(states[r].has_ended_well for r in op.missing)]
+    abandoned = [op for op in operations if set(op.missing) & set(finished)]
     if abandoned:
         # Best the one that lacks nobody who only waits, too: that is where it began.
         operation = max(
             abandoned,
-            key=lambda op: (
-                all(states[rank].has_ended_well for rank in op.missing),
-                len(op.issued),
-                -(op.seq or 0),
-            ),
+            key=lambda op: (set(op.missing) <= set(finished), len(op.issued), -(op.seq or 0)),
         )
-        culprits, headline = _tell_abandoned(operation, states)
-        site = next(iter(operation.issued.values())).site
+        awaited, suspects = [operation], operation.missing
     else:
-        culprits, headline = _tell_cycle(stuck, states, pending)
-        first = min(states[culprits[0]].waits.values(), key=lambda wait: wait.number)
-        site = pending[first.key].issued[culprits[0]].site
-    waits = tuple(
-        _as_wait_for(rank, wait, pending) for rank in stuck for wait in states[rank].waits.values()
-    )
-    return Deadlock(culprits[0], headline + list_ranks(waiting, culprits), site, waiting, waits)
+        cycle = find_cycle(stuck, states, pending)
+        awaited, suspects = _awaited_by(cycle, states, pending), cycle
+    all_make_groups = all(Op(op.call.op) is Op.NEW_GROUP for op in awaited)
+    parting = all_make_groups and group_calls.find_parting(stuck, finished, suspects)
+    if parting:
+        return Blame(parting.culprits, parting.describe(), parting.site, GROUP_CALLS_HINT)
+    if abandoned:
+        culprits, headline = _tell_abandoned(operation, states)
+        return Blame(culprits, headline, next(iter(operation.issued.values())).site)
+    return _tell_cycle(cycle, stuck, states, pending)
 
 
 def describe_wait(state: RankState, rank: int, pending: Mapping[Key, Operation]) -> str:
@@ -122,19 +155,30 @@ def _tell_abandoned(operation: Operation, states: Sequence[RankState]) -> tuple[
 
 
 def _tell_cycle(
-    stuck: Sequence[int], states: Sequence[RankState], pending: Mapping[Key, Operation]
-) -> tuple[list[int], str]:
-    """Blame whom most wait for; of equals the last rank, as programs go by rank 0."""
-    cycle = find_cycle(stuck, states, pending)
+    cycle: Sequence[int],
+    stuck: Sequence[int],
+    states: Sequence[RankState],
+    pending: Mapping[Key, Operation],
+) -> Blame:
+    """Blame whom most wait for; of equals the last rank, as programs go by rank 0.
+
+    Of a cycle in which each does the same, as in a ring in which all send first, blame none alone.
+    """
     waited_for = Counter(r for waiter in stuck for r in states[waiter].helpers(pending) - {waiter})
+    firsts = {rank: min(states[rank].waits.values(), key=lambda w: w.number) for rank in cycle}
+    issues = {rank: pending[first.key].issued[rank] for rank, first in firsts.items()}
+    who = f"{name_ranks(list(cycle))} wait for each other"
+    if (
+        len(cycle) > 1
+        and len({waited_for[rank] for rank in cycle}) == 1
+        and len({(issue.call.op, issue.site) for issue in issues.values()}) == 1
+    ):
+        op, site = Op(issues[cycle[0]].call.op), issues[cycle[0]].site
+        headline = f"{who}, all in {op.value}{describe_site(site)}: all are to blame, none alone."
+        return Blame([], headline, site, _BREAKS_SYMMETRY.get(op, ""))
     culprit = max(cycle, key=lambda rank: (waited_for[rank], rank))
-    first = min(states[culprit].waits.values(), key=lambda wait: wait.number)
-    culprits = [culprit, *sorted(pending[first.key].issued.keys() - {culprit})]
-    all_make_groups = all(
-        Op(operation.call.op).makes_group for operation in _awaited_by(cycle, states, pending)
-    )
-    reason = "make groups in different orders, and " if all_make_groups else ""
-    return culprits, f"{name_ranks(cycle)} {reason}wait for each other."
+    others = pending[firsts[culprit].key].issued.keys() - {culprit}
+    return Blame([culprit, *sorted(others)], f"{who}.", issues[culprit].site)
 
 
 def _tell_last(ranks: list[int], states: Sequence[RankState]) -> str:

@@ -14,6 +14,7 @@ from sandbox.observing.record import NO_GROUP, Call, Issue, Waiting
 from sandbox.proving.blame import describe_wait, find_deadlock
 from sandbox.proving.certainty import Certainty
 from sandbox.proving.deadlock import RankState, Wait
+from sandbox.proving.group_calls import GroupCalls
 from sandbox.proving.messages import Messages
 from sandbox.proving.operation import Key, Operation
 from sandbox.proving.problem import Problem, ProblemKind
@@ -35,6 +36,7 @@ class Monitor:
         self._latest: dict[str, Operation] = {}  # the last one that all members have issued
         self._messages = Messages()
         self._store_waits = StoreWaits(world_size)
+        self._group_calls = GroupCalls(world_size)
         self._certainty = Certainty(self._states)
 
     def begin_call(self, start_s: float) -> None:
@@ -57,6 +59,9 @@ class Monitor:
         if kind == "group":
             gid, ranks = fields
             self._journal.add_group(gid, tuple(ranks))
+        elif kind == "new_group":
+            members, site = fields
+            self._group_calls.add(rank, tuple(members), site)
         elif kind == "issue":
             self._take_issue(rank, fields)
         elif kind == "wait":
@@ -102,11 +107,13 @@ class Monitor:
                 now_s is None or self._certainty.of_mismatch(operation, self.is_blocked, now_s)
             ):
                 message, waits = describe_disagreement(operation, found)
-                culprit = found.culprits[0]
-                site = operation.issued[culprit].site
+                culprit = found.culprits[0] if found.others else None
+                site = operation.issued[found.culprits[0]].site
                 waiting = {wait.rank: wait.text for wait in waits}
                 return Problem(ProblemKind.MISMATCH, culprit, message, site, waiting, waits)
-        deadlock = None if self._disputed else find_deadlock(self._states, self._lacking())
+        deadlock = None
+        if not self._disputed:
+            deadlock = find_deadlock(self._states, self._lacking(), self._group_calls)
         if deadlock is None:
             self._certainty.note_no_deadlock()
             return None
@@ -198,7 +205,7 @@ class Monitor:
         operation = self._pending.get(key)
         if operation is None:
             operation = self._pending[key] = Operation(
-                self._journal.name_group(issue.gid),
+                self._journal.name_group(issue),
                 self._journal.number(issue),
                 self._journal.ranks_of(issue.gid),
                 self._journal.ranks_of(issue.gid),

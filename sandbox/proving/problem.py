@@ -20,7 +20,7 @@ class Problem:
     """What went wrong: the culprit, one message, the learner's line, and who waits in what."""
 
     kind: ProblemKind
-    rank: int
+    rank: int | None  # None: no one alone
     message: str
     site: str | None
     waiting: dict[int, str]

@@ -15,7 +15,10 @@ from sandbox.proving.wording import describe_call, describe_site, list_ranks
 
 
 class Disagreement(NamedTuple):
-    """What members disagree on, the ranks that stand apart and the ones that they stand against."""
+    """What members disagree on, the ranks that stand apart and the ones that they stand against.
+
+    Where no value is that of most, all stand apart, and there are no others.
+    """
 
     what: str
     culprits: list[int]
@@ -52,8 +55,17 @@ _MUST_AGREE: tuple[tuple[str, Callable[[Call], Hashable]], ...] = (
 
 
 def _odd_one_out(what: str, values: Mapping[int, Hashable]) -> Disagreement:
-    """Tell apart the ranks whose value the fewest share; if all do, not those of the first rank."""
+    """Tell apart the ranks whose value the fewest share; if all do, not those of the first rank.
+
+    Of three values or more, all are told: those beside the usual one, or all where there is none.
+    """
     counts = Counter(values.values())
+    if len(counts) > 2:
+        (usual, most), (_, second), *_ = counts.most_common()
+        others = [rank for rank in values if values[rank] == usual] if most > second else []
+        apart = sorted(values.keys() - set(others))
+        *several, last = dict.fromkeys(str(values[rank]) for rank in apart)
+        return Disagreement(what, apart, f"{', '.join(several)} and {last}", others, usual)
     first = values[min(values)]
     by_rarity = sorted(counts, key=lambda value: (counts[value], value == first, str(value)))
     theirs, usual = by_rarity[0], by_rarity[-1]
@@ -104,7 +116,14 @@ def describe_disagreement(
 ) -> tuple[str, tuple[WaitFor, ...]]:
     """Return the message, the culprit first, and what each member has called where."""
     who, against = name_ranks(found.culprits), name_ranks(found.others)
-    if found.what == "operation":
+    if found.what == "operation" and not found.others:
+        headline = (
+            f"{who} called {found.theirs} where all must call the same "
+            f"(collective #{operation.seq} of {operation.group})."
+        )
+    elif not found.others:
+        headline = f"{who} disagree on the {found.what} of {operation.name()}: {found.theirs}."
+    elif found.what == "operation":
         headline = (
             f"{who} called {found.theirs} where {against} called {found.usual} "
             f"(collective #{operation.seq} of {operation.group})."

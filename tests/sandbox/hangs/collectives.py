@@ -154,6 +154,15 @@ def names_another_root(rank: int) -> None:
 
 
 @mismatch(
+    None,
+    "ranks 0-2 disagree on the root of collective #1, broadcast, of ranks 0-2: 0, 1 and 2.",
+    Op.BROADCAST,
+)
+def broadcasts_from_itself(rank: int) -> None:
+    dist.broadcast(torch.ones(4), src=rank)  # culprit waits
+
+
+@mismatch(
     1,
     "rank 1 and rank 0 disagree on the sizes of collective #1, all_to_all, of ranks 0-2",
     Op.ALL_TO_ALL,

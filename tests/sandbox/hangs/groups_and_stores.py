@@ -11,7 +11,7 @@ from sandbox import Op
 
 
 # (Both first groups have the same name in torch, so that rank 0 may meet rank 1 in the wrong one.)
-@plant(1, "ranks 0-2 make groups in different orders, and wait for each other.", Op.NEW_GROUP)
+@plant(1, "rank 1 skipped new_group([0, 1]), or called in another order: ranks", Op.NEW_GROUP)
 def makes_groups_in_another_order(rank: int) -> None:
     ranks = [[0, 1], [0, 1, 2]]
     if rank == 1:
@@ -20,15 +20,46 @@ def makes_groups_in_another_order(rank: int) -> None:
         dist.new_group(members)  # culprit waits
 
 
-@plant(1, "rank 1 never called new_group of ranks 0, 1: it finished.", Op.NEW_GROUP, {0: (1,)})
+@plant(
+    2,
+    "rank 2 skipped new_group([0, 1]), or called in another order: ranks 0, 1 called it at",
+    Op.NEW_GROUP,
+    {0: (2,), 1: (2,), 2: (0, 1)},
+)
+def skips_a_group_of_others(rank: int) -> None:
+    if rank != 2:  # a rank that is no member must call it too
+        dist.new_group([0, 1])
+    dist.new_group()  # culprit waits
+
+
+@plant(
+    1,
+    "rank 1 skipped new_group([0, 1]), which ranks 0, 2 called at",
+    Op.NEW_GROUP,
+    {0: (1,)},
+)
 def makes_a_group_on_some_ranks(rank: int) -> None:
     if rank != 1:
         dist.new_group([0, 1])  # waits
 
 
+@plant(0, "only rank 0 called new_group([0, 1]) at", Op.NEW_GROUP, {0: (1,)})
+def makes_a_group_on_one_rank(rank: int) -> None:
+    if rank == 0:
+        dist.new_group([0, 1])  # culprit waits
+
+
+@plant(1, "ranks 1, 2 skipped new_group([0, 1]), or", Op.NEW_GROUP, {0: (1,)})
+def takes_another_ones_group_for_its_own(rank: int) -> None:
+    """Torch lets rank 1's only group meet rank 0's first."""
+    if rank == 0:
+        dist.new_group([0, 1])
+    dist.new_group([0, 1])  # culprit waits
+
+
 @plant(
     3,
-    "rank 3 never called new_group of ranks",
+    "rank 3 skipped new_group([0, 2]), which ranks 0-2 called at",
     Op.NEW_GROUP,
     {0: (1,), 1: (3,), 2: (3,)},
     world_size=4,
@@ -83,7 +114,13 @@ def forgets_to_set_a_key(rank: int) -> None:
         store.wait(["ready"])  # waits
 
 
-@plant(1, "ranks 0, 1 wait for each other.", Op.STORE_GET, {0: (1,), 1: (0,)}, world_size=2)
+@plant(
+    None,
+    "ranks 0, 1 wait for each other, all in store.get at",
+    Op.STORE_GET,
+    {0: (1,), 1: (0,)},
+    world_size=2,
+)
 def waits_for_each_others_key(rank: int) -> None:
     store = dist.PrefixStore("mine", dist.distributed_c10d._get_default_store())
     store.get(f"from {1 - rank}")  # culprit waits

@@ -11,21 +11,27 @@ from sandbox import Op
 BIG = 1_000_000
 
 
-@plant(1, "ranks 0, 1 wait for each other.", Op.SEND, {0: (1,), 1: (0,)}, world_size=2)
+@plant(
+    None,
+    "ranks 0, 1 wait for each other, all in send at",
+    Op.SEND,
+    {0: (1,), 1: (0,)},
+    world_size=2,
+)
 def both_send_first(rank: int) -> None:
     other, received = 1 - rank, torch.empty(BIG)
     dist.send(torch.ones(BIG), other)  # culprit waits
     dist.recv(received, other)
 
 
-@plant(2, "ranks 0-2 wait for each other.", Op.RECV, {0: (2,), 1: (0,), 2: (1,)})
+@plant(None, "ranks 0-2 wait for each other, all in recv at", Op.RECV, {0: (2,), 1: (0,), 2: (1,)})
 def all_receive_in_a_ring_first(rank: int) -> None:
     received = torch.empty(4)
     dist.recv(received, (rank - 1) % 3)  # culprit waits
     dist.send(torch.ones(4), (rank + 1) % 3)
 
 
-@plant(2, "ranks 0-2 wait for each other.", Op.SEND, {0: (1,), 1: (2,), 2: (0,)})
+@plant(None, "ranks 0-2 wait for each other, all in send at", Op.SEND, {0: (1,), 1: (2,), 2: (0,)})
 def all_send_in_a_ring_first(rank: int) -> None:
     right = (rank + 1) % 3
     sending = dist.isend(torch.ones(4), right)  # culprit waits

@@ -59,6 +59,8 @@ def plant(
     return register
 
 
-def mismatch(culprit: int, says: str, op: Op, **expected: object) -> Callable[[Program], Program]:
+def mismatch(
+    culprit: int | None, says: str, op: Op, **expected: object
+) -> Callable[[Program], Program]:
     """Register a program in which the members of a group disagree."""
     return plant(culprit, says, op, error=sandbox.CollectiveMismatchError, **expected)
