@@ -19,6 +19,19 @@ from sandbox.proving.operation import Key, Operation
 Place = tuple[int, int]  # a rank and its number of the call
 
 
+class OpenRecv(Operation):
+    """A recv beside others that take from any source.
+
+    It lacks a send for certain only once no member can have sent what is not known yet: one of
+    those others may have taken that, and left this one its own.
+    """
+
+    @property
+    def helpers(self) -> set[int]:
+        """Every other member, though only its source can end it."""
+        return set(self.members) - set(self.issued)
+
+
 @dataclass
 class Message:
     """One call of send or recv, and the one it has met."""
@@ -38,12 +51,12 @@ class Message:
         """The rank that sends; None for a recv from any."""
         return self.rank if self.is_send else self.issue.call.root
 
-    def as_operation(self) -> Operation:
+    def as_operation(self, kind: type[Operation] = Operation) -> Operation:
         """Return the call as something that the rank does together with those that it lacks."""
         root = self.issue.call.root
         others = [root] if root is not None else [r for r in self.members if r != self.rank]
         ranks = (self.rank, *others)
-        return Operation("", None, self.members, ranks, {self.rank: self.issue})
+        return kind("", None, self.members, ranks, {self.rank: self.issue})
 
 
 @dataclass
@@ -139,7 +152,9 @@ class Messages:
     def lacking(self) -> dict[Key, Operation]:
         """Return the calls that lack another, by rank and number."""
         return {
-            (message.rank, message.issue.number): message.as_operation()
+            (message.rank, message.issue.number): message.as_operation(
+                OpenRecv if channel.takes_from_any and not message.is_send else Operation
+            )
             for channel in self._channels.values()
             for message in channel.lacking()
         }

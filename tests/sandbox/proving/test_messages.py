@@ -104,6 +104,20 @@ def feed(monitor: Monitor, rank: int, number: int, call: Call, *, waits: bool = 
         monitor.feed(rank, ("wait", number, "g", None, (rank, ())))
 
 
+def test_what_another_rank_may_have_sent_unheard_leaves_a_recv_its_own_send() -> None:
+    monitor = Monitor(3)
+    feed(monitor, 0, 0, RECV._replace(root=None))
+    monitor.feed(0, ("end", 0, 1.0, 0))  # it took one of rank 2, of which nothing is heard yet
+    feed(monitor, 0, 1, RECV._replace(root=1), waits=True)
+    feed(monitor, 1, 0, SEND._replace(root=0))
+    monitor.finished(1)
+    assert monitor.problem() is None
+    monitor.finished(2)
+    problem = monitor.problem()
+    assert problem is not None
+    assert problem.message.startswith("rank 1 never called send to rank 0")
+
+
 def test_the_kth_send_meets_the_kth_recv_whoever_comes_first() -> None:
     monitor = Monitor(3)
     feed(monitor, 1, 0, RECV)
