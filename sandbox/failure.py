@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import itertools
 import os
+import re
+import sys
 import traceback
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from sandbox import source
@@ -17,6 +19,8 @@ MAX_TEXT_CHARS = 4000
 TAIL_CHARS = 1000  # of these, how many are the end of a longer text
 MAX_SAME_FRAMES = 3  # as Python's own tracebacks
 MAX_FRAMES = 60
+
+Parts = Mapping[int, tuple[BaseException, traceback.StackSummary | None]]
 
 
 @dataclass(frozen=True)
@@ -39,7 +43,12 @@ class Failure:
     def summary(self) -> str:
         """What to say of it where another rank is the culprit."""
         lost = "lost its connection to a rank that had failed"
-        return lost if self.is_echo else self.final_lines.split("\n")[-1]
+        return lost if self.is_echo else self.likeness.split("\n")[-1]
+
+    @property
+    def likeness(self) -> str:
+        """What ranks that fail alike share: its final lines, without addresses in memory."""
+        return re.sub(r"\b0x[0-9a-f]+", "0x…", self.final_lines)
 
     @property
     def site(self) -> str | None:
@@ -65,7 +74,11 @@ def capture(error: BaseException, time_s: float) -> tuple:
     link = ""
     current: BaseException | None = error
     while current is not None and len(chain) < MAX_CHAIN:
-        chain.append((_frames(current), _final_lines(current), link))
+        chain.append((_frames(_stack(current)), _final_lines(current), link))
+        if parts := _parts(current):
+            first, stack = parts[min(parts)]
+            chain.append((_frames(stack or ()), _final_lines(first), "which led to:"))
+            break
         if current.__cause__ is not None:
             current, link = current.__cause__, "which led to:"
         elif current.__context__ is not None and not current.__suppress_context__:
@@ -83,7 +96,8 @@ def capture(error: BaseException, time_s: float) -> tuple:
 
 def _text(error: BaseException) -> str:
     try:
-        return cut(str(error))
+        parts = _parts(error)
+        return cut(_describe_parts(parts) if parts else str(error))
     except BaseException:  # the learner's own __str__ is broken
         return f"<{type(error).__name__} that cannot be shown>"
 
@@ -103,20 +117,37 @@ def cut(text: str) -> str:
 
 
 def _final_lines(error: BaseException) -> str:
+    if parts := _parts(error):
+        return cut(f"{type(error).__module__}.{type(error).__name__}: {_describe_parts(parts)}")
     return cut("".join(traceback.format_exception_only(error)).rstrip())
 
 
-def _frames(error: BaseException) -> tuple:
+def _parts(error: BaseException) -> Parts:
+    """Return each rank's exception and frames of a torch.distributed.checkpoint's; else nothing."""
+    api = sys.modules.get("torch.distributed.checkpoint.api")
+    return error.failures if api and isinstance(error, api.CheckpointException) else {}
+
+
+def _describe_parts(parts: Parts) -> str:
+    """Return the first rank's exception, with all ranks that have the same; of others, how many."""
+    first, *others = describe_others({rank: one_line(error) for rank, (error, _) in parts.items()})
+    return first + (f"\n… ({len(others)} more of other ranks left out)" if others else "")
+
+
+def _stack(error: BaseException) -> traceback.StackSummary:
+    frames = traceback.walk_tb(error.__traceback__)
+    return traceback.StackSummary.extract(frames, lookup_lines=False)
+
+
+def _frames(stack: Iterable[traceback.FrameSummary]) -> tuple:
     """Return (file, line, function) per frame, from the learner's function inwards."""
-    frames = [
-        (frame.f_code.co_filename, line, frame.f_code.co_name)
-        for frame, line in traceback.walk_tb(error.__traceback__)
-    ]
+    frames = [(frame.filename, frame.lineno or 0, frame.name) for frame in stack]
     folder = os.path.dirname(__file__)
     files = ("ranks/rank.py", "magic.py", "pictures/cell_value.py")
     ours = [os.path.join(folder, name) for name in files]
-    tracking = os.path.join(folder, "memory", "")  # stands between any two frames
-    frames = [frame for frame in frames if not frame[0].startswith(tracking)]
+    # These stand between any two frames.
+    between = tuple(os.path.join(folder, name, "") for name in ("memory", "observing"))
+    frames = [frame for frame in frames if not frame[0].startswith(between)]
     while frames and frames[0][0] in (*ours, "<string>"):
         frames.pop(0)
     return tuple(frames)
@@ -139,11 +170,12 @@ def _render_frames(frames: Sequence[tuple[str, int, str]]) -> list[str]:
 def describe(failures: Mapping[int, Failure]) -> tuple[int, str]:
     """Return the culprit, and the message: its failure whole, one line for each other failure."""
     by_time = sorted(failures, key=lambda rank: (failures[rank].is_echo, failures[rank].time_s))
-    final_lines = failures[by_time[0]].final_lines
-    same = [rank for rank in failures if failures[rank].final_lines == final_lines]
+    likeness = failures[by_time[0]].likeness
+    same = [rank for rank in failures if failures[rank].likeness == likeness]
     first = min(same)
     culprit = failures[first]
-    lines = [f"{name_ranks(same)} raised {final_lines}"]
+    shown = likeness if len(same) > 1 else culprit.final_lines
+    lines = [f"{name_ranks(same)} raised {shown}"]
     if culprit.site:
         lines[0] += f"\n  at {source.describe(culprit.site)}"
     title = f"Traceback of rank {first}:" if len(same) > 1 else "Traceback:"

@@ -142,3 +142,15 @@ def get_root(values: Values, members: Members) -> int:
         if isinstance(value, int):
             return members.ranks[value]
     return members.ranks[0]
+
+
+def get_peer(peer: int, members: Members) -> int:
+    """Return the global rank of the other one of a send or recv; a RuntimeError, as gloo's own.
+
+    gloo itself would read beyond its list of ranks, and end the process.
+    """
+    if not 0 <= peer < len(members.ranks):
+        raise RuntimeError(
+            f"there is no rank {peer} in the group, expected 0 to {len(members.ranks) - 1}."
+        )
+    return members.ranks[peer]

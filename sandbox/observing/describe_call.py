@@ -13,6 +13,7 @@ from sandbox.observing.call_arguments import (
     Values,
     count_numel,
     describe_dtype,
+    get_peer,
     get_reduce_op,
     get_root,
     list_numels,
@@ -120,12 +121,12 @@ def _barrier(_: Values, __: Members) -> Call:
 
 def _send(values: Values, members: Members) -> Call:
     tensors, peer, tag = values[:3]
-    return _call(Op.SEND, tensors, count_numel(tensors), root=members.ranks[peer], tag=tag)
+    return _call(Op.SEND, tensors, count_numel(tensors), root=get_peer(peer, members), tag=tag)
 
 
 def _recv(values: Values, members: Members) -> Call:
     tensors, peer, tag = values[:3]
-    return _call(Op.RECV, tensors, count_numel(tensors), root=members.ranks[peer], tag=tag)
+    return _call(Op.RECV, tensors, count_numel(tensors), root=get_peer(peer, members), tag=tag)
 
 
 def _recv_anysource(values: Values, _: Members) -> Call:

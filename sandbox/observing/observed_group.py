@@ -17,6 +17,7 @@ import torch.distributed as dist
 from torch.distributed import distributed_c10d as c10d
 
 from sandbox.event import Op
+from sandbox.failure import name_ranks
 from sandbox.observing import average, gloo_reduce_scatter
 from sandbox.observing.call_arguments import Members, Values, get_device_type, get_options
 from sandbox.observing.describe_call import METHODS, merge, without_tensor
@@ -85,6 +86,9 @@ class ObservedGroup(dist.ProcessGroup, metaclass=_GroupType):
         if birth.patience_s >= IMPATIENT_S:
             birth.event.wait()  # now: what follows blocks in C++ until all members are there
 
+    def __repr__(self) -> str:
+        return f"<ProcessGroup of {name_ranks(list(self._members.ranks))}>"
+
     # -- what the inner group has to know as well -----------------------------------------------
 
     def _register_backend(self, device: torch.device, backend_type: Any, backend: Any) -> None:
@@ -144,11 +148,14 @@ class ObservedGroup(dist.ProcessGroup, metaclass=_GroupType):
     ) -> dist.Work:
         values = (*args, *kwargs.values()) if kwargs else args
         start: Callable[[], Any] = functools.partial(getattr(self._inner, name), *args, **kwargs)
+        call, refused = None, None
         try:
             call = METHODS[name](values, self._members)
-        except (AttributeError, IndexError, TypeError, ValueError):
+        except (AttributeError, IndexError, TypeError, ValueError) as error:
+            refused = error
+        if call is None:
             start()  # torch refuses such arguments in its own words
-            raise
+            raise refused or AssertionError
         if self._recorder.watch is not None:
             self._recorder.watch(values)
         if name in gloo_reduce_scatter.METHODS and self._block is None:

@@ -49,6 +49,56 @@ def test_ranks_that_fail_alike_share_the_message() -> None:
     assert caught.value.rank == 0
 
 
+def test_ranks_that_differ_in_addresses_alone_fail_alike() -> None:
+    def fail() -> None:
+        raise ValueError(f"no such group: {object()}")
+
+    with pytest.raises(sandbox.RankError) as caught:
+        sandbox.launch(fail, world_size=3)
+    first, *rest = str(caught.value).splitlines()
+    assert first == "ranks 0-2 raised ValueError: no such group: <object object at 0x…>"
+    assert not any(line.startswith("rank") for line in rest)
+
+
+def send_to(peer: int) -> None:
+    dist.send(torch.ones(1), peer)
+
+
+def broadcast_from(root: int) -> None:
+    dist.broadcast(torch.ones(1), src=root)
+
+
+def gather_into(numel: int) -> None:
+    dist.all_gather_single(torch.ones(numel), torch.ones(5))
+
+
+def pair_from(root: int) -> None:
+    pair = dist.new_group([0, 1])
+    dist.broadcast(torch.ones(1), src=root, group=pair)
+
+
+@pytest.mark.parametrize(
+    ("call", "argument", "said"),
+    [
+        (broadcast_from, 7, "invalid root rank: 7"),
+        (broadcast_from, -1, "invalid root rank: -1"),
+        (gather_into, 3, "invalid tensor size at index 0"),
+        (send_to, 9, "there is no rank 9 in the group, expected 0 to 1."),
+        (pair_from, 7, "Global rank 7 is not part of group <ProcessGroup of ranks 0, 1>"),
+    ],
+)
+def test_arguments_that_are_refused_show_the_learners_frames_and_torchs(
+    call, argument: int, said: str
+) -> None:
+    with pytest.raises(sandbox.RankError) as caught:
+        sandbox.launch(call, argument, world_size=2)
+    assert str(caught.value).startswith("ranks 0, 1 raised ")
+    assert said in str(caught.value).splitlines()[0]
+    assert "sandbox/observing" not in str(caught.value)
+    assert "while handling" not in str(caught.value)
+    assert f"in {call.__name__}" in caught.value.traceback_text
+
+
 def test_what_the_others_had_returned_is_kept() -> None:
     def fail_last() -> int:
         if dist.get_rank() == 2:

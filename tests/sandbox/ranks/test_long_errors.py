@@ -42,6 +42,35 @@ def test_frames_of_functions_that_call_each_other_are_cut() -> None:
     assert len(str(caught.value).splitlines()) < 150
 
 
+def load_too_much(folder: str, own_key: bool) -> None:
+    import torch
+    import torch.distributed as dist
+    from torch.distributed import checkpoint
+
+    checkpoint.save({"weight": torch.ones(3)}, checkpoint_id=folder)
+    missing = f"bias{dist.get_rank()}" if own_key else "bias"
+    checkpoint.load({"weight": torch.ones(3), missing: torch.ones(2)}, checkpoint_id=folder)
+
+
+@pytest.mark.parametrize("own_key", [False, True])
+def test_a_checkpoint_error_begins_with_what_is_wrong_and_is_told_once(tmp_path, own_key) -> None:
+    with pytest.raises(sandbox.RankError) as caught:
+        sandbox.launch(load_too_much, str(tmp_path), own_key, world_size=3)
+    first, second, *_ = lines = str(caught.value).splitlines()
+    who, key = ("rank 0", "bias0") if own_key else ("ranks 0-2", "bias")
+    what = f"RuntimeError: Missing key in checkpoint state_dict: {key}."
+    assert first == (
+        "ranks 0-2 raised torch.distributed.checkpoint.api.CheckpointException: " + f"{who}: {what}"
+    )
+    assert second == "… (2 more of other ranks left out)" or not own_key
+    assert caught.value.site == f"{__file__}:{load_too_much.__code__.co_firstlineno + 7}"
+    text = caught.value.traceback_text
+    assert (
+        text.index("default_planner.py") < text.index("which led to:") < text.index("RuntimeE", -99)
+    )
+    assert len(lines) < 40
+
+
 @pytest.mark.parametrize("evil", [SystemExit, KeyboardInterrupt, RuntimeError])
 def test_an_exception_whose_text_raises_is_the_ranks_error(evil: type[BaseException]) -> None:
     class Broken(Exception):
