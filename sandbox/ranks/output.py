@@ -6,14 +6,13 @@ import codecs
 import enum
 import re
 import sys
-from collections import Counter
 from collections.abc import Callable, Collection
 from dataclasses import dataclass, field
 
 from sandbox.failure import name_ranks
+from sandbox.ranks.merge import Merge
 
 MAX_SHOWN_BYTES = 1 << 20  # per rank and call; what comes after is counted and dropped
-MERGE_WINDOW_S = 0.1  # how long a line waits for the same line of other ranks
 MAX_LINE_CHARS = 4000
 
 
@@ -56,9 +55,7 @@ class Output:
     def __init__(self, world_size: int, show: Callable[[str], None]) -> None:
         self._show = show
         self._streams = [_Stream() for _ in range(world_size)]
-        # (line, how often its rank had printed it before) -> (ranks, when the first did), in order
-        self._pending: dict[tuple[str, int], tuple[list[int], float]] = {}
-        self._repeats: Counter[tuple[int, str]] = Counter()
+        self._merge = Merge(world_size)
         self._echoes: list[tuple[Echo, int, str]] = []  # held back: an error may explain them
         self._explained: Collection[Echo] = ()
 
@@ -96,15 +93,8 @@ class Output:
                         rank, f"… {dropped:.1f} MB more were printed and are not shown", now_s
                     )
                     stream.num_bytes = 0
-        ready = []
-        for (line, _), (ranks, first_s) in self._pending.items():
-            is_complete = len(ranks) == len(self._streams)
-            if not (everything or is_complete or now_s - first_s > MERGE_WINDOW_S):
-                break
-            ready.append(f"{name_ranks(ranks)}: {line}\n")
-        for key in list(self._pending)[: len(ready)]:
-            del self._pending[key]
-        if ready:
+        taken = self._merge.take(now_s, everything)
+        if ready := [f"{name_ranks(ranks)}: {line}\n" for ranks, line in taken]:
             self._show("".join(ready))
 
     def texts(self) -> list[str]:
@@ -122,6 +112,4 @@ class Output:
 
     def _keep(self, rank: int, line: str, now_s: float) -> None:
         self._streams[rank].kept.append(line)
-        key = line, self._repeats[rank, line]
-        self._repeats[rank, line] += 1
-        self._pending.setdefault(key, ([], now_s))[0].append(rank)
+        self._merge.add(rank, line, now_s)
