@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from sandbox.memory.category import Category, Phase
-from sandbox.memory.model_states import ModelStates
+from sandbox.memory.model_states import NUM_MOMENTS, ModelStates
 from sandbox.memory.sample import Sample
 
 if TYPE_CHECKING:
@@ -19,6 +19,9 @@ MEASURED = {
     Category.GRADIENTS: (Phase.BACKWARD,),
     Category.OPTIMIZER: (Phase.STEP, Phase.INIT),
 }
+
+
+_NO_STEP = "no step of the optimizer was seen; it makes its states in the first"
 
 
 @dataclass(frozen=True)
@@ -48,7 +51,7 @@ class Comparison:
         return next(row for row in self.rows if row.category == category)
 
     def __repr__(self) -> str:
-        heads = ("bytes of rank " + str(self.rank), "predicted", "measured", "gap")
+        heads = (f"model states of rank {self.rank}, bytes", "predicted", "measured", "gap")
         cells = [heads, *(_cells(row) for row in self.rows)]
         widths = [max(len(line[column]) for line in cells) for column in range(4)]
         lines = []
@@ -65,7 +68,15 @@ class Comparison:
 
 
 def compare(memory: Memory, prediction: ModelStates, rank: int) -> Comparison:
-    """Return the comparison of one rank: parameters, gradients and optimizer states."""
+    """Return the comparison of one rank: parameters, gradients and optimizer states.
+
+    Raises ValueError where `prediction` is not what `model_states` returns.
+    """
+    if not isinstance(prediction, ModelStates):
+        raise ValueError(
+            f"the prediction is {prediction!r}, expected what model_states returns. Hint: "
+            "run.memory.compare(sandbox.model_states(num_params, world_size, stage))"
+        )
     return Comparison(rank, tuple(_row(memory, prediction, rank, c) for c in MEASURED))
 
 
@@ -79,8 +90,7 @@ def _row(memory: Memory, prediction: ModelStates, rank: int, category: Category)
     measured = sample.bytes[category]
     when = f"end of {sample.phase}, step {sample.step}"
     if measured is None:
-        owner = "optimizer" if category is Category.OPTIMIZER else "module"
-        reasons = (f"no {owner} of torch's was made; what is kept by hand is 'other'",)
+        reasons = (_explain_unobserved(memory, rank, category),)
     else:
         reasons = tuple(_explain(category, measured, prediction, sample))
     return Row(category, predicted, measured, when, reasons)
@@ -94,11 +104,22 @@ def _find(memory: Memory, rank: int, phases: tuple[Phase, ...]) -> Sample | None
     return None
 
 
+def _explain_unobserved(memory: Memory, rank: int, category: Category) -> str:
+    if category is not Category.OPTIMIZER:
+        return "no module with parameters was made; what is kept by hand is 'other'"
+    if any(sample.bytes[category] is not None for sample in memory.of_rank(rank)):
+        return _NO_STEP
+    return "no optimizer of torch's was made; what is kept by hand is 'other'"
+
+
 def _explain(
     category: Category, measured: int, prediction: ModelStates, sample: Sample
 ) -> Iterator[str]:
     """Yield reasons: first what was measured itself, then what exactly fits the rest."""
     rest = measured - getattr(prediction, category)
+    if category is Category.OPTIMIZER and not measured and sample.phase is Phase.INIT and rest:
+        yield _NO_STEP
+        return
     if category is Category.OPTIMIZER and sample.facts.step_counters:
         rest -= sample.facts.step_counters
         yield f"{sample.facts.step_counters:,} B are step counters, scalars of 4 B"
@@ -124,11 +145,30 @@ def _explain_rest(category: Category, rest: int, prediction: ModelStates, measur
         return "kept as a shard; whole ('unsharded') only from forward to backward"
     if rest == whole - getattr(prediction, category):
         return "kept whole on this rank, not sharded"
+    if category is Category.OPTIMIZER and (name := _find_other_optimizer(rest, prediction)):
+        return (
+            f"another optimizer than predicted: as {name}, which keeps {NUM_MOMENTS[name]} elements"
+            f" per parameter beside the weights, and not {prediction.num_moments}"
+        )
     if category is Category.OPTIMIZER and not prediction.has_master_weights and rest in copies:
         return f"{rest:,} B are a copy of the weights beside the moments"
     if abs(rest) <= whole // prediction.world_size // 2:
         return f"{rest:+,} B: whole rows or tensors do not divide evenly among the ranks"
     return f"{rest:+,} B: other sizes than predicted (dtype, frozen or unused parameters, stage)"
+
+
+def _find_other_optimizer(rest: int, prediction: ModelStates) -> str | None:
+    """Return the optimizer whose states would differ by exactly this from the predicted ones."""
+    per_param, numel = prediction.bytes_per_param[2], prediction.num_params
+    if per_param:
+        numel = prediction.optimizer // per_param
+    elif prediction.stage > 0:
+        numel = -(-numel // prediction.world_size)
+    moment = numel * prediction.state_itemsize
+    for name, number in NUM_MOMENTS.items():
+        if moment and rest == (number - prediction.num_moments) * moment:
+            return name
+    return None
 
 
 def _cells(row: Row) -> tuple[str, str, str, str]:

@@ -35,6 +35,16 @@ class ModelStates:
         return self.parameters + self.gradients + self.optimizer
 
     @property
+    def state_itemsize(self) -> int:
+        """Bytes of one element of the optimizer's states."""
+        return 4 if self.has_master_weights else self.bytes_per_param[0]
+
+    @property
+    def num_moments(self) -> int:
+        """Elements that the optimizer keeps per parameter, a copy of the weights aside."""
+        return self.bytes_per_param[2] // self.state_itemsize - self.has_master_weights
+
+    @property
     def accounting(self) -> str:
         """Which of the two ways to count it is: "mixed precision, 2 + 2 + 12 bytes …"."""
         parts = self.bytes_per_param

@@ -26,6 +26,11 @@ def claims(modules: list[nn.Module]) -> Iterator[Claim]:
         yield from _unsharded_in_fsdp1(flat)
 
 
+def unsharded_parameters(modules: list[nn.Module]) -> set[int]:
+    """Return the ids of what FSDP2's modules show as their parameters while these are gathered."""
+    return {id(getattr(p, "_unsharded_param", None)) for p in _fsdp2_parameters(modules)}
+
+
 def _fsdp2_parameters(modules: list[nn.Module]) -> Iterator[Any]:
     for module in modules:
         if isinstance(module, FSDPModule):

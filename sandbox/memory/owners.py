@@ -38,7 +38,9 @@ class Owners:
     def unknown(self) -> Iterator[Category]:
         """Yield the categories of which nothing can be known: what is kept by hand has no owner."""
         if not self._has_parameters:
-            self._has_parameters = any(module._parameters for module in self._modules.values())
+            self._has_parameters = bool(self._optimizers) or any(
+                module._parameters for module in self._modules.values()
+            )
         if not self._has_parameters:
             yield from (Category.PARAMETERS, Category.GRADIENTS)
         self._has_optimizer = self._has_optimizer or bool(self._optimizers)
@@ -105,22 +107,32 @@ def _claims(modules: list[nn.Module], optimizers: list[Optimizer]) -> Iterator[C
     for parameter in parameters:
         yield Claim(Category.PARAMETERS, parameter)
     yield from _gradients(parameters)
+    # What an optimizer updates instead of a module's weights is a copy of them, as ZeRO's fp32
+    # master weights are; beside all of them, it is a parameter that is held outside of modules.
+    # (While FSDP has unsharded a weight, its module shows that, and the optimizer has the shard.)
+    updated = {id(weight) for optimizer in optimizers for weight in _weights(optimizer)}
+    updated |= owned_by_fsdp.unsharded_parameters(modules)
+    has_copies = any(p.requires_grad and id(p) not in updated for p in parameters)
     for optimizer in optimizers:
-        yield from _states(optimizer)
+        yield from _states(optimizer, Category.OPTIMIZER if has_copies else Category.PARAMETERS)
 
 
-def _gradients(parameters: list[nn.Parameter]) -> Iterator[Claim]:
+def _gradients(parameters: Iterable[Tensor]) -> Iterator[Claim]:
     for parameter in parameters:
         if parameter.is_leaf and parameter.grad is not None:
             yield Claim(Category.GRADIENTS, parameter.grad)
 
 
-def _states(optimizer: Optimizer) -> Iterator[Claim]:
-    """Yield states, and copies of weights that no module has: ZeRO's fp32 master weights."""
-    weights = [p for group in optimizer.param_groups for p in group["params"]]
+def _weights(optimizer: Optimizer) -> list[Tensor]:
+    return [p for group in optimizer.param_groups for p in group["params"]]
+
+
+def _states(optimizer: Optimizer, category: Category) -> Iterator[Claim]:
+    """Yield states, and the weights that no module has."""
+    weights = _weights(optimizer)
     yield from _gradients(weights)
     for weight in weights:
-        yield Claim(Category.OPTIMIZER, weight)
+        yield Claim(category, weight)
     for state in optimizer.state.values():
         for value in state.values():
             if isinstance(value, Tensor):

@@ -58,10 +58,15 @@ def _numbers(row: Row) -> str:
 
 
 def _sentence(comparison: Comparison) -> str:
+    """Return the sums of what was observed, and what was not."""
     seen = [row for row in comparison.rows if row.measured is not None]
+    unseen = ", ".join(row.category for row in comparison.rows if row.measured is None)
+    if not seen:
+        return f"Of the model states of rank {comparison.rank}, none was observed."
     predicted = sum(row.predicted for row in seen)
     measured = sum(row.measured or 0 for row in seen)
+    what = "model states" + (f" other than {unseen} (not observed)" if unseen else "")
     return (
-        f"Rank {comparison.rank} was predicted to hold {format_bytes(predicted)} (dashed outline) "
-        f"and held {format_bytes(measured)} (filled)."
+        f"Rank {comparison.rank} was predicted to hold {format_bytes(predicted)} of {what} (dashed "
+        f"outline) and held {format_bytes(measured)} (filled)."
     )

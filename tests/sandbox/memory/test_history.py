@@ -96,6 +96,8 @@ def measured(facts: Facts | None = None, **held: int | None) -> Memory:
         (1, Facts(step_counters=12), {"optimizer": 220}, "optimizer", 12, "12 B are step counters"),
         (1, None, {"optimizer": 312}, "optimizer", 104, "104 B are a copy of the weights"),
         (1, None, {"optimizer": None}, "optimizer", None, "no optimizer of torch's was made"),
+        (1, None, {"optimizer": 0}, "optimizer", -208, "another optimizer than predicted: as sgd,"),
+        (0, None, {"optimizer": 416}, "optimizer", -416, "another optimizer than predicted: as mo"),
     ],
 )
 def test_a_gap_is_explained(stage, facts, held, category, gap, reason) -> None:
@@ -115,7 +117,7 @@ def test_the_table_says_predicted_measured_and_gap() -> None:
     memory = measured(Facts(step_counters=8), parameters=416, gradients=416, optimizer=840)
     lines = repr(memory.compare(model_states(104, 4, 0))).splitlines()
     assert [line.split("  (")[0].split() for line in lines] == [
-        ["bytes", "of", "rank", "0", "predicted", "measured", "gap"],
+        ["model", "states", "of", "rank", "0,", "bytes", "predicted", "measured", "gap"],
         ["parameters", "416", "416", "+0"],
         ["gradients", "416", "416", "+0"],
         ["optimizer", "832", "840", "+8"],
@@ -129,6 +131,35 @@ def test_without_a_step_the_comparison_says_what_was_not_seen() -> None:
     assert comparison["parameters"].gap == 0
     assert comparison["gradients"].measured is None
     assert comparison["gradients"].reasons == ("no end of backward was seen",)
+
+
+@pytest.mark.parametrize(
+    ("predicted", "held", "reason"),
+    [
+        ({"optimizer": "sgd"}, 832, "as adamw, which keeps 2 elements per parameter beside"),
+        ({"optimizer": "sgd", "param_dtype": "bfloat16"}, 1248, "as adam"),
+        ({"param_dtype": "bfloat16"}, 416, "as sgd, which keeps 0 elements"),
+    ],
+)
+def test_another_optimizer_than_predicted_is_named(predicted, held: int, reason: str) -> None:
+    row = measured(optimizer=held).compare(model_states(104, 4, 0, **predicted))["optimizer"]
+    assert reason in " ".join(row.reasons)
+
+
+def test_an_optimizer_that_took_no_step_is_told_from_one_that_was_not_made() -> None:
+    begin = sample("init", bytes={"optimizer": None})
+    late = sample("backward", time_s=2.0, bytes={"optimizer": 0})
+    for samples in ([sample("init")], [begin, late]):
+        row = Memory(samples).compare(model_states(104, 4, 0))["optimizer"]
+        assert row.reasons == (
+            "no step of the optimizer was seen; it makes its states in the first",
+        )
+
+
+@pytest.mark.parametrize("prediction", [1000, "adamw", None])
+def test_a_prediction_of_another_kind_is_refused_in_one_line(prediction) -> None:
+    with pytest.raises(ValueError, match=r"the prediction is .*, expected what model_states ret"):
+        Memory([sample()]).compare(prediction)
 
 
 @pytest.mark.parametrize(

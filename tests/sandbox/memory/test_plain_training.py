@@ -115,6 +115,59 @@ def test_what_has_no_owner_is_not_observed_and_never_0() -> None:
     assert table.count("not observed") >= 3
 
 
+def hold_a_parameter_outside(kind: str) -> None:
+    import torch
+    from torch import nn
+    from torch.distributed.fsdp import fully_shard
+
+    model = make_model()
+    weights = [p for p in model.parameters() if p.requires_grad]
+    if kind == "fsdp2":
+        model = fully_shard(model)
+        weights = [p for p in model.parameters() if p.requires_grad]
+    if kind == "copies":
+        weights = [p.detach().clone().requires_grad_() for p in weights]
+    scale = nn.Parameter(torch.ones(50))
+    optimizer = torch.optim.SGD([*weights, scale], momentum=0.9)
+    (model(torch.arange(5)).mean() * scale).sum().backward()
+    optimizer.step()
+
+
+@pytest.mark.parametrize(
+    ("kind", "parameters", "optimizer"),
+    [
+        ("beside", 108 + 50, 72 + 50),
+        ("fsdp2", 108 + 50, 72 + 50),
+        ("copies", 108, 72 + 50 + 50),  # what it updates, of which only its own has a gradient
+    ],
+)
+def test_a_parameter_outside_of_modules_is_one_unless_the_optimizer_has_copies(
+    kind: str, parameters: int, optimizer: int
+) -> None:
+    memory = sandbox.launch(hold_a_parameter_outside, kind, world_size=1, memory=True).memory
+    step = memory.at("step")
+    assert step.bytes["parameters"] == parameters * BYTES
+    assert step.bytes["optimizer"] == optimizer * BYTES
+    within = {s.bytes["parameters"] for s in memory.of_rank(0) if s.phase in ("forward", "loss")}
+    assert within == {parameters * BYTES}
+
+
+def update_by_hand() -> None:
+    import torch
+
+    weight = torch.nn.Parameter(torch.ones(50))
+    optimizer = torch.optim.AdamW([weight])
+    weight.square().sum().backward()
+    optimizer.step()
+
+
+def test_what_an_optimizer_updates_is_a_parameter_without_any_module() -> None:
+    memory = sandbox.launch(update_by_hand, world_size=1, memory=True).memory
+    step = memory.at("step")
+    assert (step.bytes["parameters"], step.bytes["optimizer"]) == (50 * BYTES, 100 * BYTES + 4)
+    assert memory.compare(sandbox.model_states(50, 1, 0))["parameters"].gap == 0
+
+
 def train_in_a_thread() -> None:
     import threading
 

@@ -39,7 +39,14 @@ def test_gaps_and_reasons_stand_at_the_bars() -> None:
 
 def test_the_sentence_sums_what_was_seen() -> None:
     assert draw_comparison(Comparison(3, ROWS)).sentence == (
-        "Rank 3 was predicted to hold 2.00 kB (dashed outline) and held 2.50 kB (filled)."
+        "Rank 3 was predicted to hold 2.00 kB of model states other than optimizer (not observed) "
+        "(dashed outline) and held 2.50 kB (filled)."
+    )
+    assert draw_comparison(Comparison(3, ROWS[:2])).sentence.startswith(
+        "Rank 3 was predicted to hold 2.00 kB of model states (dashed outline) and held"
+    )
+    assert draw_comparison(Comparison(3, ROWS[2:])).sentence == (
+        "Of the model states of rank 3, none was observed."
     )
 
 
