@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import difflib
 import enum
 from dataclasses import dataclass
 
@@ -28,6 +29,14 @@ class Op(enum.Enum):
     NEW_GROUP = "new_group"
     STORE_GET = "store.get"
     STORE_WAIT = "store.wait"
+
+    @classmethod
+    def _missing_(cls, value: object) -> Op:
+        """Refuse a name that no operation has, with the nearest that one has."""
+        names = [op.value for op in cls]
+        near = difflib.get_close_matches(str(value), names, n=1)
+        hint = f" Hint: did you mean {near[0]!r}?" if near else ""
+        raise ValueError(f"op is {value!r}, expected one of {', '.join(names)}.{hint}")
 
     @property
     def is_point_to_point(self) -> bool:

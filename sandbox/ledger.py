@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import json
+import numbers
 import os
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -48,7 +49,12 @@ class Ledger:
         dtype: str | None = None,
         reduce_op: str | None = None,
     ) -> Ledger:
-        """Return the events that meet every condition given; `matches` is a test of your own."""
+        """Return the events that meet every condition given; `matches` is a test of your own.
+
+        Raises ValueError for an `op` that no operation is called, and for what is no rank.
+        """
+        for member in [rank] if group is None else [rank, *group]:
+            _check_rank(member)
         asked = {
             "op": None if op is None else Op(op),
             "rank": rank,
@@ -71,6 +77,7 @@ class Ledger:
 
     def phases(self, rank: int) -> list[Ledger]:
         """Return one rank's events, cut at its marks; the last part is what followed the last."""
+        _check_rank(rank)
         phases: list[list[Event]] = [[]]
         times_s = [mark.time_s for mark in self.marks if mark.rank == rank]
         for event in self.where(rank=rank):
@@ -98,6 +105,7 @@ class Ledger:
         all-reduce is a reduce-scatter and an all-gather, each of which costs B (N - 1) / N; the
         broadcast is the pipelined chain that NCCL uses as well.
         """
+        _check_rank(rank)
         if algorithm != "ring":
             raise ValueError(f"algorithm is {algorithm!r}, expected 'ring'.")
         return float(sum(ring_bytes(event) for event in self._events if event.rank == rank))
@@ -129,3 +137,9 @@ class Ledger:
         shown = counts[0] if each else sum(counts, Counter[str]())
         listed = ", ".join(f"{number} {op}" for op, number in shown.most_common())
         return f"Ledger({len(ranks)} rank{'s' * (len(ranks) > 1)}, {each}{listed})"
+
+
+def _check_rank(rank: int | None) -> None:
+    is_whole = isinstance(rank, numbers.Integral) and not isinstance(rank, bool) and rank >= 0
+    if rank is not None and not is_whole:
+        raise ValueError(f"rank is {rank!r}, expected a whole number from 0, as in rank=2.")

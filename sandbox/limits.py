@@ -3,14 +3,19 @@
 from __future__ import annotations
 
 import contextlib
+import difflib
+import inspect
 import math
 import numbers
 import os
 import resource
+from collections.abc import Callable, Collection
+from typing import Any
 
 from sandbox.errors import LaunchError
 
 MAX_WORLD_SIZE = 256  # three descriptors and some 10 MB a rank: what a large laptop can carry
+OPTIONS = ("world_size", "timeout_s", "backend", "init_process_group", "faults", "memory")
 FILES_PER_RANK = 3
 SPARE_FILES = 64
 
@@ -31,6 +36,35 @@ def check_timeout(timeout_s: float) -> float:
     if not is_number or not 0 < timeout_s < math.inf:
         raise LaunchError(f"timeout_s is {timeout_s!r}, expected a positive number of seconds.")
     return float(timeout_s)
+
+
+def check_flag(name: str, value: bool) -> bool:
+    """Return `value` if it says yes or no."""
+    if not isinstance(value, bool):
+        raise LaunchError(f"{name} is {value!r}, expected True or False.")
+    return value
+
+
+def check_keywords(fn: Callable[..., Any], names: Collection[str]) -> None:
+    """Refuse a keyword that `fn` does not take and that is nearly an option of a launch.
+
+    (What resembles none is left to Python's own TypeError, in the rank.)
+    """
+    if not names:
+        return
+    try:
+        parameters = inspect.signature(fn).parameters
+    except (TypeError, ValueError):  # no function, or one of C's that has no signature
+        return
+    if any(p.kind is inspect.Parameter.VAR_KEYWORD for p in parameters.values()):
+        return
+    for name in names:
+        near = difflib.get_close_matches(name, OPTIONS, n=1)
+        if name not in parameters and near:
+            raise LaunchError(
+                f"neither the function nor the launch takes {name}=…. Hint: did you mean "
+                f"{near[0]}=…?"
+            )
 
 
 def allow_files(world_size: int) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import argparse
 import ast
 import functools
 import re
@@ -10,6 +11,7 @@ import warnings
 from typing import Any
 
 from IPython.core.displayhook import DisplayHook
+from IPython.core.error import UsageError
 from IPython.core.magic_arguments import argument, magic_arguments, parse_argstring
 
 from sandbox import source
@@ -46,6 +48,7 @@ def load(shell: Any) -> None:
 @argument("--trace", action="store_true", help="draw the collectives that the cell issued")
 @argument("--memory", action="store_true", help="draw how much memory each rank held")
 @argument("--timeout", metavar="SECONDS", type=float, default=30.0, help="default: 30")
+@argument("--help", "-h", action="store_true", help="show this")
 def ranks(line: str, cell: str) -> None:
     """Run the cell on every rank, each with its own variables.
 
@@ -56,7 +59,10 @@ def ranks(line: str, cell: str) -> None:
     from IPython import get_ipython
     from IPython.display import display
 
-    options = parse_argstring(ranks, line)
+    options = _parse_options(line)
+    if options.help:
+        show(_usage(ranks.parser.format_help()))
+        return
     shell = get_ipython()
     filename = shell.compile.cache("\n" + cell, source.running_cell(shell.execution_count))
     cell = "\n" + shell.transform_cell(cell)  # line 1 is the one with the magic
@@ -80,6 +86,19 @@ def ranks(line: str, cell: str) -> None:
     elif options.memory:
         picture = draw_memory(run.memory, run.world_size)
         display(bundle([picture], "\n".join(describe_peaks(run.memory))), raw=True)
+
+
+def _parse_options(line: str) -> argparse.Namespace:
+    try:
+        return parse_argstring(ranks, line)
+    except UsageError as error:
+        usage = _usage(ranks.parser.format_usage())
+        raise LaunchError(f"{error}. Usage:\n{usage}Hint: %%ranks --help says more.") from None
+
+
+def _usage(text: str) -> str:
+    """Return IPython's text as plain text, of a magic for cells."""
+    return text.removeprefix("::\n\n").replace("%ranks", "%%ranks", 1)
 
 
 def run_cell(cell: str, filename: str, shared: dict[str, Any], shows_value: bool) -> Any:

@@ -18,7 +18,14 @@ from sandbox.errors import RanksInterrupted
 from sandbox.failure import name_ranks
 from sandbox.faults.fault import Fault, check_faults
 from sandbox.faults.injected import list_faults
-from sandbox.limits import allow_files, check_timeout, check_world_size, current_folder
+from sandbox.limits import (
+    allow_files,
+    check_flag,
+    check_keywords,
+    check_timeout,
+    check_world_size,
+    current_folder,
+)
 from sandbox.proving.monitor import Monitor
 from sandbox.ranks import process, warm
 from sandbox.ranks.call import Call
@@ -53,7 +60,7 @@ class World:
         self.backend, note = backends.choose(backend, world_size)
         if note:
             show(f"{note}\n")
-        self._init_process_group = init_process_group
+        self._init_process_group = check_flag("init_process_group", init_process_group)
         self._turn = Turn()
         self._crew: Crew | None = None
         self._monitor = Monitor(world_size)
@@ -129,6 +136,8 @@ class World:
         is_last: bool = False,
     ) -> Run:
         """Do what `run` does, on `ranks`, all by default. After the last one, only close."""
+        check_keywords(fn, kwargs)
+        check_flag("memory", memory)
         limit_s = self.timeout_s if timeout_s is None else check_timeout(timeout_s)
         faults = check_faults(faults, self.world_size, self.backend)
         payload = dump_call(fn, args, kwargs, memory=memory)

@@ -36,7 +36,7 @@ class Fault:
 
 def check_faults(faults: Sequence[Fault], world_size: int, backend: str) -> list[Fault]:
     """Return the faults if this world can have them; LaunchError says which cannot be."""
-    if isinstance(faults, Fault) or not isinstance(faults, Sequence):
+    if isinstance(faults, Fault | str) or not isinstance(faults, Sequence):
         raise LaunchError(f"faults is {faults!r}, expected a list, as in faults=[Kill(rank=0, …)].")
     for fault in faults:
         if not isinstance(fault, Fault):

@@ -15,6 +15,7 @@ from sandbox.pictures.picture import Drawn, Picture
 
 if TYPE_CHECKING:
     from torch import nn
+    from torch.distributed.tensor import DTensor
 
 LINE_PX, ROW_PX, BOX_PX, AFTER_PX = 16, 26, 20, 10
 TITLE_CHARS = int(svg.NARROWEST_PX / svg.CHARACTER_PX)
@@ -60,6 +61,7 @@ class Sharding(Drawn):
     """Which rank holds which rows of each parameter; plain data, so a rank may return it."""
 
     layouts: tuple[Layout, ...]
+    what: str = "parameter"  # what a layout is of
 
     @property
     def sentence(self) -> str:
@@ -69,7 +71,7 @@ class Sharding(Drawn):
             return "The model has no parameters."
         held = {rank: sum(layout.numel_of(rank) for layout in self.layouts) for rank in ranks}
         number = sum(len(layout.names) for layout in self.layouts)
-        tensors = "1 parameter" if number == 1 else f"{number} parameters"
+        tensors = f"{number} {self.what}{'s' * (number != 1)}"
         least, most = min(held.values()), max(held.values())
         if least == most:
             what = f"each rank holds {most:,} elements"
@@ -97,16 +99,28 @@ class Sharding(Drawn):
         return Picture(self.sentence, sum(heights), draw)
 
 
-def show_sharding(model: nn.Module) -> Sharding:
+def show_sharding(model: nn.Module | DTensor) -> Sharding:
     """Return a picture of which rank holds which rows of each parameter of `model`.
+
+    A single DTensor is drawn as well; ValueError for anything else.
 
     Knows DTensors (FSDP2, tensor parallel, meshes of any number of axes), ZeRO-3's partitions,
     FSDP1's flat parameters; what is none of these is whole on each rank. Computed from the meshes
     and placements that every rank knows: no collective, and any one rank may call this. Return it
     from a function of `launch`, or write it last in a %%ranks cell.
     """
-    from sandbox.pictures.layout import layouts_of
+    from torch import nn
+    from torch.distributed.tensor import DTensor
 
+    from sandbox.pictures.layout import layout_of, layouts_of
+
+    if isinstance(model, DTensor):
+        return Sharding((layout_of("DTensor", model),), "tensor")
+    if not isinstance(model, nn.Module):
+        raise ValueError(
+            f"show_sharding got {model!r:.60}, a {type(model).__name__}; expected a module or a "
+            "DTensor. Hint: call it in a rank, as in %%ranks, with the model there."
+        )
     return Sharding(tuple(layouts_of(model)))
 
 

@@ -126,6 +126,33 @@ def test_a_timeout_that_cannot_pass_is_refused(timeout_s: object) -> None:
         sandbox.launch(sum_ranks, timeout_s=timeout_s)
 
 
+def add(a: int, timeout: int = 0) -> int:
+    return a + timeout
+
+
+@pytest.mark.parametrize(
+    ("keywords", "said"),
+    [
+        ({"world_sz": 2}, r"takes world_sz=…. Hint: did you mean world_size=…\?"),
+        ({"timout_s": 2}, "did you mean timeout_s="),
+        ({"memory": "yes"}, "memory is 'yes', expected True or False."),
+        ({"init_process_group": 0}, "init_process_group is 0, expected True or False."),
+    ],
+)
+def test_an_option_that_is_nearly_one_is_refused_before_anything_starts(keywords, said) -> None:
+    with pytest.raises(sandbox.LaunchError, match=said):
+        sandbox.launch(add, 1, **keywords)
+
+
+def test_the_functions_own_keywords_reach_it_whatever_they_resemble() -> None:
+    assert sandbox.launch(add, 1, timeout=2, world_size=1).results == [3]
+    assert sandbox.launch(lambda **known: known, backends=1, world_size=1).results == [
+        {"backends": 1}
+    ]
+    with pytest.raises(sandbox.RankError, match="unexpected keyword argument 'colour'"):
+        sandbox.launch(add, 1, colour=2, world_size=1)
+
+
 def test_an_unknown_backend_is_refused() -> None:
     with pytest.raises(sandbox.LaunchError, match="'mpi', expected one of auto, gloo, nccl"):
         sandbox.launch(sum_ranks, backend="mpi")

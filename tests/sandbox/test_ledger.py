@@ -155,3 +155,25 @@ def test_events_come_in_the_order_of_their_start() -> None:
 )
 def test_the_repr_is_one_line(events: list[Event], text: str) -> None:
     assert repr(Ledger(events)) == text
+
+
+def test_an_operation_that_there_is_not_is_refused_with_the_nearest() -> None:
+    ledger = Ledger([event(0)])
+    with pytest.raises(ValueError, match=r"op is 'allreduce', expected one of .*'all_reduce'\?"):
+        ledger.where(op="allreduce")
+    with pytest.raises(ValueError, match=r"op is 7, expected one of all_gather, .*store.wait\.$"):
+        ledger.count(7)
+
+
+@pytest.mark.parametrize("rank", ["0", 1.0, True, -1])
+def test_what_is_no_rank_is_refused_and_never_counted_as_nothing(rank: object) -> None:
+    ledger = Ledger([event(0)])
+    for ask in (
+        lambda: ledger.sent_bytes(rank),
+        lambda: ledger.count("all_reduce", rank),
+        lambda: ledger.where(rank=rank),
+        lambda: ledger.where(group=[0, rank]),
+        lambda: ledger.phases(rank),
+    ):
+        with pytest.raises(ValueError, match="expected a whole number from 0"):
+            ask()

@@ -200,3 +200,20 @@ def test_a_value_that_cannot_be_shown_is_told_from_the_learners_own_line(shell) 
     with pytest.raises(Exception, match="ranks 0, 1 raised ValueError: no text"):
         result.raise_error()
     assert "cell_value.py" not in str(result.error_in_exec)
+
+
+@pytest.mark.parametrize("line", ["--frsh", "four", "--timeout long"])
+def test_options_that_there_are_not_show_the_usage(shell, line: str, capsys) -> None:
+    with pytest.raises(
+        LaunchError, match=r"(?s)Usage:\n  %%ranks \[--only.*\nHint: %%ranks --help"
+    ):
+        run(shell, f"%%ranks {line}\nrank")
+    assert capsys.readouterr().err == ""
+
+
+def test_help_is_shown_and_nothing_runs(shell, capsys) -> None:
+    run(shell, "%%ranks --help\n1 / 0")
+    out = capsys.readouterr().out
+    assert "%%ranks [--only RANKS]" in out
+    assert "new ranks, without variables" in out
+    assert not magic._worlds

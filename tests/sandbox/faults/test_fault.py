@@ -58,6 +58,7 @@ def test_a_bad_fault_is_refused_in_one_line_where_it_is_written(make, words: str
         ([DiskFull(".", 1, rank=7)], "names rank 7"),
         (Kill(rank=0, at=Step(1)), "expected a list"),
         (["kill"], "faults holds 'kill'"),
+        ("kill", "faults is 'kill', expected a list"),
     ],
 )
 def test_what_does_not_fit_the_world_is_refused_before_anything_starts(

@@ -10,7 +10,7 @@ from drawing import elements, parse, texts, titles
 from torch import nn
 from torch.distributed.device_mesh import init_device_mesh
 from torch.distributed.fsdp import FullyShardedDataParallel, fully_shard
-from torch.distributed.tensor import DTensor
+from torch.distributed.tensor import DTensor, Shard, distribute_tensor
 from torch.distributed.tensor.parallel import (
     ColwiseParallel,
     RowwiseParallel,
@@ -134,6 +134,27 @@ def test_a_plain_model_is_whole_on_every_rank() -> None:
     assert all(layout.how == "not sharded" for layout in sharding.layouts)
     assert not dist.is_initialized()
     assert show_sharding(nn.Linear(3, 2)).sentence.startswith("2 parameters on rank 0:")
+
+
+def with_one_tensor() -> Sharding:
+    mesh = init_device_mesh("cpu", (3,))
+    return show_sharding(distribute_tensor(torch.ones(7, 2), mesh, [Shard(0)]))
+
+
+def test_a_single_tensor_is_drawn() -> None:
+    sharding = sandbox.launch(with_one_tensor, world_size=3).results[0]
+    (layout,) = sharding.layouts
+    assert [part.rows for part in layout.parts] == [(0, 3), (3, 6), (6, 7)]
+    assert sharding.sentence.startswith("1 tensor on ranks 0-2: ranks 0, 1 hold most, 6 elements")
+    assert texts(parse(sharding.picture()))
+
+
+@pytest.mark.parametrize("model", ["x", 3, torch.ones(2)])
+def test_what_has_no_sharding_is_refused_in_one_line(model: object) -> None:
+    with pytest.raises(ValueError, match="expected a module or a DTensor") as caught:
+        show_sharding(model)
+    assert type(model).__name__ in str(caught.value)
+    assert "\n" not in str(caught.value)
 
 
 def test_a_model_without_parameters_still_draws() -> None:
