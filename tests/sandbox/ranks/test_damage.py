@@ -172,7 +172,7 @@ def test_what_threads_print_between_calls_is_shown_with_the_next(
     with sandbox.World(1) as world:
         world.run(start)
         member = world._crew.members[0]
-        assert world._crew.wait_until(lambda: bool(world._output._pending), 20 + _now())
+        assert world._crew.wait_until(lambda: any(world._output._merge._queues), 20 + _now())
         assert member.ended is None
         world.run(join)
     assert "rank 0: late" in capfd.readouterr().out
