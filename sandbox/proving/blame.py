@@ -10,7 +10,7 @@ from sandbox.event import Op
 from sandbox.failure import name_ranks
 from sandbox.proving.deadlock import RankState, Wait, find_cycle, find_stuck
 from sandbox.proving.group_calls import HINT as GROUP_CALLS_HINT
-from sandbox.proving.group_calls import GroupCalls
+from sandbox.proving.group_calls import Elsewhere, GroupCalls
 from sandbox.proving.operation import Key, Operation
 from sandbox.proving.store_waits import StoreWait
 from sandbox.proving.wait_for import WaitFor
@@ -82,18 +82,38 @@ def _blame(
             abandoned,
             key=lambda op: (set(op.missing) <= set(finished), len(op.issued), -(op.seq or 0)),
         )
-        awaited, suspects = [operation], operation.missing
+        awaited, suspects, elsewhere = [operation], operation.missing, {}
     else:
         cycle = find_cycle(stuck, states, pending)
         awaited, suspects = _awaited_by(cycle, states, pending), cycle
-    all_make_groups = all(Op(op.call.op) is Op.NEW_GROUP for op in awaited)
-    parting = all_make_groups and group_calls.find_parting(stuck, finished, suspects)
-    if parting:
+        elsewhere = _outside_new_group(cycle, states, pending)
+    if any(_makes_group(operation) for operation in awaited) and (
+        parting := group_calls.find_parting(stuck, finished, suspects, elsewhere)
+    ):
         return Blame(parting.culprits, parting.describe(), parting.site, GROUP_CALLS_HINT)
     if abandoned:
         culprits, headline = _tell_abandoned(operation, states)
         return Blame(culprits, headline, next(iter(operation.issued.values())).site)
     return _tell_cycle(cycle, stuck, states, pending)
+
+
+def _makes_group(operation: Operation) -> bool:
+    return operation.call.op == Op.NEW_GROUP.value
+
+
+def _outside_new_group(
+    ranks: Sequence[int], states: Sequence[RankState], pending: Mapping[Key, Operation]
+) -> dict[int, Elsewhere]:
+    """Return the first thing that a rank waits in, for those that wait in no new_group."""
+    found = {}
+    for rank in ranks:
+        first = min(states[rank].waits.values(), key=lambda wait: wait.number)
+        if not any(map(_makes_group, _awaited_by([rank], states, pending))):
+            operation = pending[first.key]
+            issue = operation.issued[rank]
+            what = number_call(issue.call, operation.seq, operation.group)
+            found[rank] = Elsewhere(what, issue.site)
+    return found
 
 
 def describe_wait(state: RankState, rank: int, pending: Mapping[Key, Operation]) -> str:

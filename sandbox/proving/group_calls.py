@@ -25,13 +25,23 @@ class GroupCall(NamedTuple):
         return f"new_group({list(self.members)})"
 
 
+class Elsewhere(NamedTuple):
+    """What a rank waits in, and it is no new_group."""
+
+    what: str
+    site: str | None
+
+    def __str__(self) -> str:
+        return self.what
+
+
 class Parting(NamedTuple):
     """The first call that some ranks made and others did not, at the same place in their order."""
 
     call: GroupCall
     callers: list[int]
     skippers: list[int]
-    instead: GroupCall | None  # what the first of these called in its place; None: it finished
+    instead: GroupCall | Elsewhere | None  # what they called in its place; None: they finished
 
     @property
     def culprits(self) -> list[int]:
@@ -74,34 +84,50 @@ class GroupCalls:
         self._calls[rank].append(GroupCall(members, site))
 
     def find_parting(
-        self, stuck: Collection[int], finished: Collection[int], suspects: Collection[int]
+        self,
+        stuck: Collection[int],
+        finished: Collection[int],
+        suspects: Collection[int],
+        elsewhere: Mapping[int, Elsewhere],
     ) -> Parting | None:
-        """Return the first call that a suspect skipped, of ranks that call nothing any more."""
+        """Return the first call that a suspect skipped, of ranks that call nothing any more.
+
+        `elsewhere` says what those of the stuck ranks wait in that wait in no new_group.
+        """
         for place in range(max(map(len, self._calls), default=0)):
-            made = {
-                rank: calls[place] if place < len(calls) else None
-                for rank, calls in enumerate(self._calls)
-                if rank in finished or (rank in stuck and place < len(calls))
-            }
+            made: dict[int, GroupCall | Elsewhere | None] = {}
+            for rank, calls in enumerate(self._calls):
+                if place < len(calls) and (rank in stuck or rank in finished):
+                    made[rank] = calls[place]
+                elif rank in finished:
+                    made[rank] = None
+                elif rank in elsewhere:
+                    made[rank] = elsewhere[rank]
             for parting in self._partings(place, made):
                 if set(parting.skippers) & set(suspects):
                     return parting
         return None
 
-    def _partings(self, place: int, made: Mapping[int, GroupCall | None]) -> Iterator[Parting]:
+    def _partings(
+        self, place: int, made: Mapping[int, GroupCall | Elsewhere | None]
+    ) -> Iterator[Parting]:
         """Yield what may have been skipped at one place, the likeliest first."""
         finished = [rank for rank, call in made.items() if call is None]
-        counts = Counter(call for call in made.values() if call is not None)
+        counts = Counter(call for call in made.values() if isinstance(call, GroupCall))
+        elsewhere = dict.fromkeys(call for call in made.values() if isinstance(call, Elsewhere))
         untraced = []
         for call, _ in counts.most_common():
             callers = [rank for rank in made if made[rank] == call]
             if finished:
                 yield Parting(call, callers, finished, None)
             later = {after for rank in callers for after in self._calls[rank][place + 1 :]}
-            for other in counts.keys() - {call}:
+            for other in (each for each in counts if each != call):
                 parting = Parting(call, callers, [r for r in made if made[r] == other], other)
                 if other in later:
                     yield parting
                 elif other.members != call.members:  # else perhaps a branch of the same program
                     untraced.append(parting)
+            for where in elsewhere:
+                rest = [rank for rank in made if made[rank] == where]
+                yield Parting(call, callers, rest, where)
         yield from untraced

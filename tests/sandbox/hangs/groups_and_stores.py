@@ -43,6 +43,18 @@ def makes_a_group_on_some_ranks(rank: int) -> None:
         dist.new_group([0, 1])  # waits
 
 
+@plant(
+    1,
+    "rank 1 skipped new_group([0, 1]), or called in another order: rank 0 called it at",
+    None,
+    {0: (1,), 1: (0,), 2: (0,)},
+)
+def makes_a_group_on_one_rank_and_goes_on(rank: int) -> None:
+    if rank == 0:
+        dist.new_group([0, 1])  # waits
+    dist.all_reduce(torch.ones(1))  # culprit waits
+
+
 @plant(0, "only rank 0 called new_group([0, 1]) at", Op.NEW_GROUP, {0: (1,)})
 def makes_a_group_on_one_rank(rank: int) -> None:
     if rank == 0:
