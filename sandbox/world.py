@@ -14,18 +14,11 @@ from types import TracebackType
 from typing import Any, Self
 
 from sandbox import backend as backends
+from sandbox import limits
 from sandbox.errors import RanksInterrupted
 from sandbox.failure import name_ranks
 from sandbox.faults.fault import Fault, check_faults
 from sandbox.faults.injected import list_faults
-from sandbox.limits import (
-    allow_files,
-    check_flag,
-    check_keywords,
-    check_timeout,
-    check_world_size,
-    current_folder,
-)
 from sandbox.proving.monitor import Monitor
 from sandbox.ranks import process, warm
 from sandbox.ranks.call import Call
@@ -55,12 +48,12 @@ class World:
         backend: str = "auto",
         init_process_group: bool = True,
     ) -> None:
-        self.world_size = check_world_size(world_size)
-        self.timeout_s = check_timeout(timeout_s)
+        self.world_size = limits.check_world_size(world_size)
+        self.timeout_s = limits.check_timeout(timeout_s)
         self.backend, note = backends.choose(backend, world_size)
         if note:
             show(f"{note}\n")
-        self._init_process_group = check_flag("init_process_group", init_process_group)
+        self._init_process_group = limits.check_flag("init_process_group", init_process_group)
         self._turn = Turn()
         self._crew: Crew | None = None
         self._monitor = Monitor(world_size)
@@ -101,7 +94,7 @@ class World:
 
     def resize(self, world_size: int) -> None:
         """Keep the first ranks and their variables, end or add others, and form new groups."""
-        world_size = check_world_size(world_size)
+        world_size = limits.check_world_size(world_size)
         with self._turn.taken():
             self.world_size = world_size
             if self._crew is not None:
@@ -136,9 +129,9 @@ class World:
         is_last: bool = False,
     ) -> Run:
         """Do what `run` does, on `ranks`, all by default. After the last one, only close."""
-        check_keywords(fn, kwargs)
-        check_flag("memory", memory)
-        limit_s = self.timeout_s if timeout_s is None else check_timeout(timeout_s)
+        limits.check_keywords(fn, kwargs)
+        limits.check_flag("memory", memory)
+        limit_s = self.timeout_s if timeout_s is None else limits.check_timeout(timeout_s)
         faults = check_faults(faults, self.world_size, self.backend)
         payload = dump_call(fn, args, kwargs, memory=memory)
         needs = warm.find_needs(fn, payload)
@@ -189,7 +182,7 @@ class World:
     # -- ranks come and go ----------------------------------------------------------------------
 
     def _start(self, needs: Collection[str]) -> Crew:
-        allow_files(self.world_size)
+        limits.allow_files(self.world_size)
         warm_process, supervisor, supervising_process = warm.fork_supervisor(self.backend, needs)
         self._crew = Crew(supervisor, supervising_process, self._take_output)
         try:
@@ -226,7 +219,7 @@ class World:
             "backend": self.backend,
             "store_path": self._store_path,
             "init_process_group": self._init_process_group,
-            "cwd": current_folder(),
+            "cwd": limits.current_folder(),
             "sys_path": [str(path) for path in sys.path],
             "environ": dict(os.environ),
         }
