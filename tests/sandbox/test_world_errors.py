@@ -143,6 +143,8 @@ def test_what_was_killed_between_calls_is_started_anew_and_said(
         process = rank.parent() if victim == "supervisor" else rank
         process.kill()
         psutil.wait_procs([process], 20)
+        until_s = time.monotonic() + 20  # a death that the world hears of in a call is that call's
+        assert world._crew.wait_until(lambda: world._crew.members[1].ended is not None, until_s)
         lost = "ranks 0, 1" if victim == "supervisor" else "rank 1"
         assert world.run(count_calls).results == ([1, 1] if victim == "supervisor" else [2, 1])
         assert f"without variables: {lost}" in capsys.readouterr().out
