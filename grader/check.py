@@ -15,7 +15,7 @@ from grader import explain, record, verdict
 from grader.exercise import Exercise
 from grader.mistakes import Mistake
 from grader.verdict import CheckFailed, Failure, NotSolved
-from grader.whose_line import function_at, grader_name_in
+from grader.whose_line import function_at, grader_name_in, uses
 from sandbox.errors import SandboxError
 from sandbox.progress import waiting
 from sandbox.ranks import warm
@@ -83,7 +83,7 @@ class Check:
         self._bar.close()
         if error is None:
             verdict.show(verdict.passed(self.name, self.proof))
-            record.passed(f"check_{self.name}")
+            record.passed(f"check_{self.name}", self._own_names())
             record.passed(self.name)  # what graded points are given for; the print is for people
         if not isinstance(error, SandboxError):
             return
@@ -104,8 +104,19 @@ class Check:
         if missing and missing[1] in self.exercise.names:
             hint = f"run the cells above this one: {missing[1]} is defined there"
             in_case = replace(in_case, next_step=hint)
+        in_case = replace(in_case, first=self._failed_before())
+        record.failed(self._own_names())
         verdict.show(verdict.failed(self.name, in_case))
         raise CheckFailed(self.name, in_case) from None
+
+    def _failed_before(self) -> str:
+        """Name the earliest step that has failed, of those whose functions the answers use."""
+        others = self.exercise.asked.keys() - self._own_names()
+        used = [name for name in others if record.has_failed(name) and uses(name, self._answers)]
+        if not used:
+            return ""
+        step, name = min((self.exercise.asked[name].step, name) for name in used)
+        return f"step {step}: {name}, which this uses, has failed its check"
 
     def _own_names(self) -> set[str]:
         return {getattr(answer, "__name__", "") for answer in self._answers}

@@ -13,8 +13,8 @@ class Failure:
     """A wrong answer: the mistake, what was expected, what came, and where (rank, name, line).
 
     `site` is the learner's "file:line", if one is known: the check says whose function it is in.
-    `case` says on which ranks, with which model; the check adds it. `next_step` replaces the
-    mistake's own where more is known.
+    `case` says on which ranks, with which model, and `first` which step to mend before this one;
+    the check adds both. `next_step` replaces the mistake's own where more is known.
     """
 
     mistake: Mistake
@@ -23,6 +23,7 @@ class Failure:
     where: str = ""
     site: str = ""
     case: str = ""
+    first: str = ""
     next_step: str = ""
 
 
@@ -79,6 +80,7 @@ def failed(name: str, failure: Failure) -> str:
         "came": failure.came,
         "where": failure.where,
         "case": failure.case,
+        "first": failure.first,
         "next": failure.next_step or mistake.next_step,
     }
     lines = [f"✗ failed: {name} [{mistake.name}]", f"  {mistake.meaning}"]

@@ -7,7 +7,7 @@ import answers
 import pytest
 from exercise_tests import *  # noqa: F403  (they find EXERCISE and CALLS_MOST here)
 
-from grader import explain, fsdp01
+from grader import explain, fsdp01, record
 from grader.fsdp01 import make_trainer
 from grader.mistakes import Mistake
 from grader.verdict import CheckFailed, NotSolved
@@ -48,6 +48,24 @@ def test_a_line_of_an_earlier_step_is_told_with_its_step(capfd, tmp_path):
     with pytest.raises(CheckFailed):
         answers.run_check(EXERCISE, "build", answers.solution(EXERCISE, path))
     assert "shard.py, line 2, in shard_model (step 2)\n" in capfd.readouterr().out
+
+
+@pytest.mark.parametrize("is_graded", [False, True])
+def test_a_step_that_failed_before_is_told_where_a_later_one_uses_it(
+    is_graded, capfd, monkeypatch, tmp_path
+):
+    if is_graded:
+        monkeypatch.setenv(record.RECORDS_VARIABLE, str(tmp_path / "records"))
+    path = tmp_path / "padded.py"
+    path.write_text("def padded_numel(shape, world_size):\n    return shape.numel()")
+    namespace = answers.solution(EXERCISE, path)
+    for check in ("padded_numel", "predict_sent_bytes"):
+        with pytest.raises(CheckFailed):
+            answers.run_check(EXERCISE, check, namespace)
+    first = "first    step 9: padded_numel, which this uses, has failed its check\n"
+    assert capfd.readouterr().out.count(first) == 1
+    for check in ("padded_numel", "predict_sent_bytes"):
+        answers.run_check(EXERCISE, check, answers.solution(EXERCISE))
 
 
 @pytest.mark.parametrize("site", [None, f"{os.__file__}:3"])
