@@ -1,20 +1,24 @@
 """Step 5: one training step on a slice of the batch, equal to one process on all of it."""
 
 from collections.abc import Callable
+from dataclasses import replace
 
 import torch
 import torch.distributed as dist
 from torch import Tensor, nn
 
 import sandbox
-from grader import storage
+from grader import explain, storage
 from grader.fsdp01.cases import CASES, LEARNING_RATE, Case, new_sharded
 from grader.fsdp01.exercise import Check
 from grader.fsdp01.judge_step import StepSeen, judge_any_clipping, judge_steps
 from grader.fsdp01.step_hook import record_gradients
 from grader.fsdp01.truth import Clipping, train
+from grader.mistakes import Mistake
 from grader.shards import Shard, shards_of
 from grader.verdict import Failure
+from sandbox.errors import CollectiveMismatchError
+from sandbox.event import Op
 
 TrainStep = Callable[[nn.Module, torch.optim.Optimizer, Tensor, float], tuple[float, float]]
 # (max_norm, steps). First nothing is clipped: what reaches the optimizer is then the gradient
@@ -30,12 +34,24 @@ def check_train_step(train_step: TrainStep) -> None:
     )
     with Check("train_step", proof, train_step) as check:
         for case in CASES:
-            run = check.launch(
-                observe, train_step, case, world_size=case.world_size, case=case.text
-            )
+            try:
+                run = check.launch(
+                    observe, train_step, case, world_size=case.world_size, case=case.text
+                )
+            except CollectiveMismatchError as error:
+                check.judge(_judge_mismatch(error))
+                raise
             for number, (max_norm, num_steps) in enumerate(ROUNDS):
                 seen = [rounds[number] for rounds in run.results]
                 check.judge(_judge(seen, case, max_norm, num_steps))
+
+
+def _judge_mismatch(error: CollectiveMismatchError) -> Failure | None:
+    """Name what it is where the same all_reduce gets other sizes: ranks' shards are not alike."""
+    calls = {(wait.op, wait.site) for wait in error.waits}
+    if len(calls) == 1 and Op.ALL_REDUCE in {op for op, _ in calls}:
+        return replace(explain.failure_of(error), mistake=Mistake.SHARDS_ALL_REDUCED)
+    return None
 
 
 def observe(train_step: TrainStep, case: Case) -> list[list[StepSeen]]:

@@ -54,6 +54,10 @@ GRADIENTS_AVERAGED_TWICE = (
     "Gradients are divided by world_size twice: world_size times too small.",
     "FSDP2 averages them over the ranks already: divide neither the loss nor a gradient",
 )
+SHARDS_ALL_REDUCED = (
+    "An all_reduce over shards: each rank's are other rows, and adding them up mixes these.",
+    "delete it: FSDP2 has averaged the gradients in backward; all that is left is the loss",
+)
 GRADIENTS_ACCUMULATED = (
     "The second step's gradient still contains the first step's.",
     "call optimizer.zero_grad() once in every step",
