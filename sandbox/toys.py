@@ -78,23 +78,25 @@ class SwiGLU(nn.Module):
 class Block(nn.Module):
     """One transformer block: attention and feed-forward, each on the norm of its input, added."""
 
-    def __init__(self, dim: int, num_heads: int, hidden_dim: int) -> None:
+    def __init__(self, dim: int, num_heads: int, hidden_dim: int, dropout: float = 0.0) -> None:
         super().__init__()
         self.attention_norm = RMSNorm(dim)
         self.attention = Attention(dim, num_heads)
         self.feed_forward_norm = RMSNorm(dim)
         self.feed_forward = SwiGLU(dim, hidden_dim)
+        self.dropout = nn.Dropout(dropout) if dropout else nn.Identity()
 
     def forward(self, x_BLD: Tensor) -> Tensor:
-        x_BLD = x_BLD + self.attention(self.attention_norm(x_BLD))
-        return x_BLD + self.feed_forward(self.feed_forward_norm(x_BLD))
+        x_BLD = x_BLD + self.dropout(self.attention(self.attention_norm(x_BLD)))
+        return x_BLD + self.dropout(self.feed_forward(self.feed_forward_norm(x_BLD)))
 
 
 class Transformer(nn.Module):
     """Decoder-only transformer: tokens (B, L) to the next token's logits (B, L, V).
 
     The same `seed` gives the same weights on every rank and, up to rounding, in every dtype.
-    With `tied=True` the head and the embedding are one parameter.
+    With `tied=True` the head and the embedding are one parameter. `dropout` is the part that is
+    zeroed in training of what a block adds, drawn from the global random state.
     """
 
     def __init__(
@@ -106,6 +108,7 @@ class Transformer(nn.Module):
         hidden_dim: int = 45,
         num_blocks: int = 3,
         tied: bool = False,
+        dropout: float = 0.0,
         seed: int = 0,
         dtype: torch.dtype = torch.float32,
     ) -> None:
@@ -113,7 +116,9 @@ class Transformer(nn.Module):
         if dim % (2 * num_heads):
             raise ValueError(f"dim {dim} is not a multiple of 2 * num_heads {num_heads}")
         self.embedding = nn.Embedding(vocab_size, dim)
-        self.blocks = nn.ModuleList(Block(dim, num_heads, hidden_dim) for _ in range(num_blocks))
+        self.blocks = nn.ModuleList(
+            Block(dim, num_heads, hidden_dim, dropout) for _ in range(num_blocks)
+        )
         self.norm = RMSNorm(dim)
         self.head = nn.Linear(dim, vocab_size, bias=False)
         if tied:

@@ -12,7 +12,7 @@ import cloudpickle
 
 from sandbox.errors import LaunchError
 from sandbox.memory.tracked_call import call_tracked
-from sandbox.ranks import by_value, unsendable
+from sandbox.ranks import by_value, torch_ops, unsendable
 
 CLOUDPICKLE_FILENAME = "<dynamic-code>"  # what it writes for co_filename, to be deterministic
 
@@ -36,6 +36,8 @@ class _CallPickler(cloudpickle.Pickler):
             return make, tuple(obj.co_filename if f == CLOUDPICKLE_FILENAME else f for f in fields)
         if by_value.is_wrapper(obj):
             return by_value.reduce(obj)
+        if torch_ops.is_operator(obj):
+            return torch_ops.reduce(obj)
         return super().reducer_override(obj)
 
 

@@ -49,6 +49,14 @@ def test_rotation_depends_on_distance_alone():
     assert torch.equal(turned_q[0], q)
 
 
+def test_dropout_zeroes_in_training_alone_and_adds_no_parameter():
+    plain, dropping = toys.Transformer(), toys.Transformer(dropout=0.3)
+    tokens = toys.token_samples([3])
+    assert named(plain).keys() == named(dropping).keys()
+    assert not torch.equal(dropping(tokens), dropping(tokens))
+    assert torch.equal(dropping.eval()(tokens), plain(tokens))
+
+
 def test_flops_of_attention_are_counted():
     batch, length, dim, num_heads, hidden, vocab, num_blocks = 2, 12, 24, 2, 45, 61, 3
     model = toys.Transformer()

@@ -1,4 +1,4 @@
-"""Functions in functools' wrappers travel, and what cannot travel is named."""
+"""Functions in functools' wrappers and torch's operators travel, and what cannot travel is named."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ import threading
 from collections.abc import Callable
 
 import pytest
+import torch
 import torch.distributed as dist
 
 import sandbox
@@ -88,3 +89,13 @@ def test_a_single_dispatch_function_keeps_what_was_registered() -> None:
 def test_the_object_that_cannot_be_sent_is_named(fn: Callable, args: tuple, named: str) -> None:
     with pytest.raises(sandbox.LaunchError, match=named):
         sandbox.launch(fn, *args, world_size=1)
+
+
+def test_operators_of_torch_are_those_of_the_rank() -> None:
+    operators = [torch.ops, torch.ops.aten, torch.ops.aten.add, torch.ops.aten.add.Tensor]
+
+    def find() -> list[bool]:
+        own = [torch.ops, torch.ops.aten, torch.ops.aten.add, torch.ops.aten.add.Tensor]
+        return [sent is found for sent, found in zip(operators, own, strict=True)]
+
+    assert sandbox.launch(find, world_size=2).results == 2 * [4 * [True]]
