@@ -139,3 +139,228 @@ fsdp03.check_fp16_range(num_underflows, largest_scale)
 
 # %% tags=["raises-exception"]
 fsdp03.draw_range(1e-6 * gradients, largest_scale)
+
+# %% [markdown]
+# bf16 needs none of this: it reaches as far as fp32. That is why it is the usual choice where the hardware has it. First bf16, then, in
+# step 5, fp16.
+#
+# ## Step 3 · Mixed precision under FSDP2 · 12 points
+#
+# FSDP2 has the right place for two formats. What a rank holds, the shard, stays in fp32: these are the master weights, and the
+# optimizer sees nothing else. What is *gathered* is cast just before, and is gone after the layer. `MixedPrecisionPolicy` says how:
+#
+# - `param_dtype`: the dtype of gathered weights, and of all that is computed with them.
+# - `reduce_dtype`: the dtype in which gradients are averaged over the ranks. Left out, it is `param_dtype`.
+#
+# Each `fully_shard` takes its own policy, as `mp_policy=…`. The units are those of fsdp01: each block, then the model.
+#
+# *Predict:* which collectives become cheaper, and which do not, with bf16 to compute and fp32 to reduce?
+
+
+# %% nbgrader={"grade": false, "grade_id": "shard_mixed", "locked": false, "schema_version": 3, "solution": true, "task": false}
+def shard_mixed(model, mesh):
+    """Shard the fp32 `model` in place, each block and the root a unit; bf16 compute, fp32 reduce; return it."""
+    ### BEGIN SOLUTION
+    policy = MixedPrecisionPolicy(param_dtype=torch.bfloat16, reduce_dtype=torch.float32)
+    for block in model.blocks:
+        fully_shard(block, mesh=mesh, mp_policy=policy)
+    fully_shard(model, mesh=mesh, mp_policy=policy)
+    return model
+    ### END SOLUTION
+
+
+# %% tags=["raises-exception"] nbgrader={"grade": true, "grade_id": "check_shard_mixed", "locked": true, "points": 12, "schema_version": 3, "solution": false, "task": false}
+fsdp03.check_shard_mixed(shard_mixed)
+
+# %% [markdown]
+# One step, in numbers. The ledger holds the dtype of every collective, and its bytes.
+
+
+# %% tags=["raises-exception"]
+def one_step(prepare):
+    mesh = init_device_mesh(sandbox.device().type, (dist.get_world_size(),))
+    model = prepare(toys.Transformer(num_blocks=6), mesh)
+    tokens = toys.token_samples([dist.get_rank()]).to(sandbox.device())
+    toys.next_token_loss(model(tokens), tokens).backward()
+
+
+def shard_fp32(model, mesh):
+    for module in [*model.blocks, model]:
+        fully_shard(module, mesh=mesh)
+    return model
+
+
+for prepare in (shard_fp32, shard_mixed):
+    ledger = sandbox.launch(one_step, prepare, world_size=4).ledger
+    for op in ("all_gather", "reduce_scatter"):
+        events = ledger.where(op=op)
+        sent = events.sent_bytes(rank=0)
+        print(
+            f"{prepare.__name__:12}{op:16}{events[0].dtype:10}{sent:>10,.0f} bytes sent by rank 0"
+        )
+    print(f"{prepare.__name__:12}{'together':26}{ledger.sent_bytes(rank=0):>10,.0f}")
+
+# %% [markdown]
+# Half of the gathers' bytes, all of the reduce-scatters': a block is gathered twice and reduced once, so 12 bytes per weight become 8.
+# Why not reduce in bf16 as well, and halve everything? Because a sum over N ranks rounds at each addition, to 8 bits. The
+# next cell adds up N ranks' numbers in bf16, and compares with float64. *Predict:* does the error grow with N?
+
+
+# %% tags=["raises-exception"]
+def reduce_error(dtype):
+    """Return the relative error of an all_reduce in `dtype` of numbers that scatter around 1."""
+    generator = torch.Generator().manual_seed(dist.get_rank())
+    numbers = 1 + torch.randn(20_000, generator=generator)
+    exact, rounded = numbers.double(), numbers.to(dtype)
+    dist.all_reduce(exact)
+    dist.all_reduce(rounded)
+    return ((rounded.double() - exact).norm() / exact.norm()).item()
+
+
+for world_size in (1, 2, 4, 8, 16):
+    run = sandbox.launch(reduce_error, torch.bfloat16, world_size=world_size)
+    print(f"{world_size:3} ranks: off by {run.results[0]:.2%}")
+
+# %% [markdown]
+# One rounding alone is off by 0.17 %; the other roundings come from adding up. So the reduction stays in fp32, unless the network is
+# the bottleneck and the model bears it.
+#
+# ## Step 4 · Predict the bytes · 6 points
+#
+# As in fsdp01, in a ring a rank sends (N - 1) / N of what a collective moves. Per step a block is gathered twice, for forward and
+# again for backward, and its gradients are reduce-scattered once. The root is gathered once: it stays whole in between. The sizes you get
+# are padded already.
+#
+# *Predict:* in fp32, which part of all bytes are the gathers'? And mixed?
+
+
+# %% nbgrader={"grade": false, "grade_id": "predict_sent_bytes", "locked": false, "schema_version": 3, "solution": true, "task": false}
+def predict_sent_bytes(root_numel, block_numels, world_size, param_itemsize, reduce_itemsize):
+    """Return {"all_gather": …, "reduce_scatter": …}: bytes that a rank sends in one step.
+
+    `root_numel` elements are in the root's parameters, `block_numels` lists those of each block. A weight
+    has `param_itemsize` bytes when gathered, a gradient `reduce_itemsize` when reduced.
+    """
+    ### BEGIN SOLUTION
+    ring = (world_size - 1) / world_size
+    blocks = sum(block_numels)
+    return {
+        "all_gather": (root_numel + 2 * blocks) * param_itemsize * ring,
+        "reduce_scatter": (root_numel + blocks) * reduce_itemsize * ring,
+    }
+    ### END SOLUTION
+
+
+# %% tags=["raises-exception"] nbgrader={"grade": true, "grade_id": "check_predict_sent_bytes", "locked": true, "points": 6, "schema_version": 3, "solution": false, "task": false}
+fsdp03.check_predict_sent_bytes(predict_sent_bytes)
+
+# %% [markdown]
+# Now for a model that no laptop holds: 32 blocks of 200 million weights each, and 260 million in the root, on 64 ranks.
+
+# %% tags=["raises-exception"]
+for name, param_itemsize, reduce_itemsize in (("fp32", 4, 4), ("mixed", 2, 4), ("bf16", 2, 2)):
+    sent = predict_sent_bytes(260e6, 32 * [200e6], 64, param_itemsize, reduce_itemsize)
+    gathered, reduced = sent["all_gather"] / 1e9, sent["reduce_scatter"] / 1e9
+    print(
+        f"{name:8}{gathered:6.1f} GB gathered +{reduced:5.1f} GB reduced ={gathered + reduced:6.1f} GB per step and rank"
+    )
+
+# %% [markdown]
+# ## Step 5 · A loss scaler that all ranks agree on · 12 points
+#
+# fp16 needs the loss scale of step 2, and the best one changes while the model trains. So it is found by trial: **a dynamic loss
+# scaler**. Backward runs on `loss * scale`. Then the gradients are divided by the scale, in place. If one of them is inf or
+# NaN, the scale was too large: the step is skipped and the scale halved. After `growth_interval` good steps in a row it is doubled.
+#
+# Under FSDP each rank sees its own rows of the gradients. An overflow may lie in the rows of one rank alone. If that rank skips and
+# the others step, they train different models from then on, and nothing complains. So the ranks must agree: *one rank's inf makes
+# all ranks skip.*
+#
+# The gradient of a sharded parameter is a DTensor; `gradient.to_local()` is this rank's part, sharing its memory. A rank's part may be
+# empty, and a frozen parameter has no gradient at all.
+#
+# *Predict:* what happens if only the rank that found an inf calls `all_reduce`?
+
+
+# %% nbgrader={"grade": false, "grade_id": "loss_scaler", "locked": false, "schema_version": 3, "solution": true, "task": false}
+def unscale_gradients(parameters, scale):
+    """Divide each gradient by `scale`, in place; return whether any rank has an inf or NaN, a bool.
+
+    Collective: every rank must call this.
+    """
+    ### BEGIN SOLUTION
+    gradients = [weight.grad.to_local() for weight in parameters if weight.grad is not None]
+    found_inf = torch.zeros(1)
+    for gradient in gradients:
+        gradient.div_(scale)
+        if not gradient.isfinite().all():
+            found_inf.fill_(1)
+    dist.all_reduce(found_inf, op=dist.ReduceOp.MAX)
+    return bool(found_inf.item())
+    ### END SOLUTION
+
+
+def update_scale(scale, num_good_steps, found_inf, growth_interval):
+    """Return (scale, num_good_steps) after a step that overflowed (`found_inf`), or did not.
+
+    `num_good_steps` counts the good steps in a row since the scale last changed.
+    """
+    ### BEGIN SOLUTION
+    if found_inf:
+        return scale / 2, 0
+    if num_good_steps + 1 == growth_interval:
+        return scale * 2, 0
+    return scale, num_good_steps + 1
+    ### END SOLUTION
+
+
+# %% tags=["raises-exception"] nbgrader={"grade": true, "grade_id": "check_loss_scaler", "locked": true, "points": 12, "schema_version": 3, "solution": false, "task": false}
+fsdp03.check_loss_scaler(unscale_gradients, update_scale)
+
+# %% [markdown]
+# Your scaler at work, on a model whose gradients overflow above a scale of 2¹⁴. It finds that limit and keeps trying, every fourth
+# step, whether it still holds.
+
+# %% tags=["raises-exception"]
+scale, num_good_steps, seen = 2.0**10, 0, []
+for step in range(40):
+    seen.append(round(math.log2(scale)))
+    scale, num_good_steps = update_scale(scale, num_good_steps, scale > 2**14, growth_interval=4)
+print("log2(scale) by step:", *seen)
+
+# %% [markdown]
+# `torch.amp.GradScaler` does the same with `growth_interval=2000`. It, too, must be told about the other ranks; for sharded gradients
+# the flag is reduced over the mesh.
+#
+# ## Step 6 · One norm for all ranks · 10 points
+#
+# Clipping limits the length of the *whole* gradient. Each rank holds some rows of it. The norm of the whole is found from the sums of
+# squares, which add up over the ranks:
+#
+# $$\lVert g \rVert = \sqrt{\sum_{r} \sum_{i \in \text{rank } r} g_i^2}$$
+#
+# In fsdp01 `torch.nn.utils.clip_grad_norm_` did it. Now you write it: one `all_reduce` of one number, and then all ranks multiply by the same
+# factor, `min(1, max_norm / norm)`.
+#
+# *Predict:* the norm of each rank's own part, squared, added over 4 ranks, and the root taken. What comes out?
+
+
+# %% nbgrader={"grade": false, "grade_id": "clip_by_global_norm", "locked": false, "schema_version": 3, "solution": true, "task": false}
+def clip_by_global_norm(parameters, max_norm):
+    """Scale the gradients in place to a global norm of at most `max_norm`; return the norm before that, a float.
+
+    Collective: every rank must call this.
+    """
+    ### BEGIN SOLUTION
+    gradients = [weight.grad.to_local() for weight in parameters if weight.grad is not None]
+    square_sum = sum(gradient.square().sum() for gradient in gradients)
+    dist.all_reduce(square_sum)
+    norm = square_sum.sqrt().item()
+    for gradient in gradients:
+        gradient.mul_(min(1.0, max_norm / norm))
+    return norm
+    ### END SOLUTION
+
+
+# %% tags=["raises-exception"] nbgrader={"grade": true, "grade_id": "check_clip_by_global_norm", "locked": true, "points": 10, "schema_version": 3, "solution": false, "task": false}
+fsdp03.check_clip_by_global_norm(clip_by_global_norm)

@@ -1,14 +1,22 @@
 """fsdp03: mixed precision and activation checkpointing. A check per step, and hints."""
 
+from grader.fsdp03.clip import check_clip_by_global_norm
 from grader.fsdp03.fp16_range import check_fp16_range
 from grader.fsdp03.hints import hint
+from grader.fsdp03.loss_scaler import check_loss_scaler
 from grader.fsdp03.lost_updates import check_lost_updates
+from grader.fsdp03.mixed_precision import check_shard_mixed
 from grader.fsdp03.range_picture import draw_range
+from grader.fsdp03.sent_bytes import check_predict_sent_bytes
 from grader.fsdp03.spacing import draw_spacing
 
 __all__ = [
+    "check_clip_by_global_norm",
     "check_fp16_range",
+    "check_loss_scaler",
     "check_lost_updates",
+    "check_predict_sent_bytes",
+    "check_shard_mixed",
     "draw_range",
     "draw_spacing",
     "hint",

@@ -13,6 +13,26 @@ TIERS = {
         "Underflow: 0 after the conversion, not 0 before. The scale: 65,504 / the largest size.",
         "2.0 ** math.floor(math.log2(torch.finfo(torch.float16).max / gradients.abs().max())).",
     ),
+    3: (
+        "Who must be fp32: what is held, what is gathered, or what is added up over the ranks?",
+        "One policy, and every fully_shard gets it: the blocks' and the root's.",
+        "MixedPrecisionPolicy(param_dtype=torch.bfloat16, reduce_dtype=torch.float32), mp_policy=.",
+    ),
+    4: (
+        "What moves in a gather, and what in a reduce-scatter? Each has its own size per element.",
+        "Gathers: the root once, each block twice. Reduce-scatters: everything once.",
+        "(root_numel + 2 * sum(block_numels)) * param_itemsize * (world_size - 1) / world_size.",
+    ),
+    5: (
+        "Which rank knows that another rank overflowed? None, until they talk.",
+        "A tensor with 0 or 1 on each rank, and one all_reduce with MAX, called by every rank.",
+        "dist.all_reduce(found_inf, op=dist.ReduceOp.MAX), after the loop, outside any `if`.",
+    ),
+    6: (
+        "Which numbers of the ranks may be added: norms, or squares of norms?",
+        "Local sum of squares, all_reduce (SUM), root; then the same factor on every rank.",
+        "gradient.mul_(min(1.0, max_norm / norm)) for each weight.grad.to_local().",
+    ),
 }
 
 hint = Hints(TIERS).show

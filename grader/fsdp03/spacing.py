@@ -19,7 +19,7 @@ DENSE = 60  # ticks; more of them in one row are drawn as a filled band
 
 @dataclass(frozen=True, repr=False)
 class SpacingPicture(Drawn):
-    """A number line per format, the weight in the middle, and where weight + update comes to lie."""
+    """A number line per format, the weight in the middle, and where weight + update lies."""
 
     weight: float
     update: float

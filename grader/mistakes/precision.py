@@ -18,7 +18,10 @@ ZEROS_COUNTED = (
     "What was zero before is counted as lost.",
     "count only elements that are not zero before: & (values != 0)",
 )
-DTYPE_IGNORED = ("The answer is that of one dtype, whatever is asked for.", "use the argument dtype")
+DTYPE_IGNORED = (
+    "The answer is that of one dtype, whatever is asked for.",
+    "use the argument dtype",
+)
 SUBNORMALS_COUNTED = (
     "Subnormal numbers are counted as lost, but fp16 holds them, down to 6e-8.",
     "let the conversion decide: count where (gradients * scale).to(torch.float16) is 0",

@@ -1,4 +1,4 @@
-"""Functions in functools' wrappers and torch's operators travel, and what cannot travel is named."""
+"""Functions in functools' wrappers and torch's operators travel; what cannot is named."""
 
 from __future__ import annotations
 

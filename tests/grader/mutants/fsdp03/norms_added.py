@@ -1,0 +1,13 @@
+"""Norms are added, not their squares."""
+
+CHECK = "clip_by_global_norm"
+CODE = "WRONG_GRAD_NORM"
+
+
+def clip_by_global_norm(parameters, max_norm):
+    gradients = [weight.grad.to_local() for weight in parameters if weight.grad is not None]
+    norm = torch.stack([gradient.norm() for gradient in gradients]).norm()
+    dist.all_reduce(norm)
+    for gradient in gradients:
+        gradient.mul_(min(1.0, max_norm / norm.item()))
+    return norm.item()
