@@ -364,3 +364,72 @@ def clip_by_global_norm(parameters, max_norm):
 
 # %% tags=["raises-exception"] nbgrader={"grade": true, "grade_id": "check_clip_by_global_norm", "locked": true, "points": 10, "schema_version": 3, "solution": false, "task": false}
 fsdp03.check_clip_by_global_norm(clip_by_global_norm)
+
+# %% [markdown]
+# ## Step 7 · One step in fp16 · 12 points
+#
+# Put together, in an order that matters:
+#
+# 1. Backward runs on the *scaled* loss, so that small gradients survive.
+# 2. Unscale, before anything looks at the gradients. `max_norm` is meant for the true ones.
+# 3. If no rank found an inf: clip, and step. Else skip both.
+# 4. In either case: zero the gradients, and update the scale.
+#
+# `scaler` is a dict with `"scale"`, `"num_good_steps"` and `"growth_interval"`; the first two are yours to keep up to date.
+#
+# *Predict:* what would clipping to 1.0 do to gradients that are still multiplied by 65,536?
+
+
+# %% nbgrader={"grade": false, "grade_id": "train_step", "locked": false, "schema_version": 3, "solution": true, "task": false}
+def train_step(model, optimizer, tokens, scaler, max_norm):
+    """Take one step with a loss scale, or skip it; update `scaler`; return whether it was skipped.
+
+    Collective: every rank of the model's mesh must call this.
+    """
+    ### BEGIN SOLUTION
+    scale, num_good_steps = scaler["scale"], scaler["num_good_steps"]
+    loss = toys.next_token_loss(model(tokens), tokens)
+    (loss * scale).backward()
+    found_inf = unscale_gradients(model.parameters(), scale)
+    if not found_inf:
+        clip_by_global_norm(model.parameters(), max_norm)
+        optimizer.step()
+    optimizer.zero_grad()
+    updated = update_scale(scale, num_good_steps, found_inf, scaler["growth_interval"])
+    scaler["scale"], scaler["num_good_steps"] = updated
+    return found_inf
+    ### END SOLUTION
+
+
+# %% tags=["raises-exception"] nbgrader={"grade": true, "grade_id": "check_train_step", "locked": true, "points": 12, "schema_version": 3, "solution": false, "task": false}
+fsdp03.check_train_step(train_step)
+
+# %% [markdown]
+# And now really in fp16, on four ranks, beginning with a scale that is far too large. `x` is a skipped step.
+
+
+# %% tags=["raises-exception"]
+def train_in_fp16():
+    mesh = init_device_mesh(sandbox.device().type, (dist.get_world_size(),))
+    policy = MixedPrecisionPolicy(
+        param_dtype=torch.float16, reduce_dtype=torch.float32, output_dtype=torch.float32
+    )
+    model = toys.Transformer()
+    for module in [*model.blocks, model]:
+        fully_shard(module, mesh=mesh, mp_policy=policy)
+    optimizer = torch.optim.AdamW(model.parameters(), lr=1e-2)
+    scaler = {"scale": 2.0**20, "num_good_steps": 0, "growth_interval": 8}
+    steps = []
+    for step in range(30):
+        tokens = toys.token_samples(range(100 * step + dist.get_rank(), 100 * step + 32, 4))
+        scale = scaler["scale"]
+        is_skipped = train_step(model, optimizer, tokens.to(sandbox.device()), scaler, 1.0)
+        steps.append(f"{math.log2(scale):.0f}{'x' if is_skipped else ''}")
+    tokens = toys.token_samples(range(9_000, 9_032)).to(sandbox.device())
+    return steps, toys.next_token_loss(model(tokens), tokens).item()
+
+
+run = sandbox.launch(train_in_fp16, world_size=4)
+print("log2(scale) by step:", *run.results[0][0])
+print(f"all ranks alike: {run.results.count(run.results[0]) == 4}")
+print(f"loss {run.results[0][1]:.2f}; guessing is {math.log(61):.2f}")

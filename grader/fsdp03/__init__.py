@@ -9,6 +9,7 @@ from grader.fsdp03.mixed_precision import check_shard_mixed
 from grader.fsdp03.range_picture import draw_range
 from grader.fsdp03.sent_bytes import check_predict_sent_bytes
 from grader.fsdp03.spacing import draw_spacing
+from grader.fsdp03.train_step import check_train_step
 
 __all__ = [
     "check_clip_by_global_norm",
@@ -17,6 +18,7 @@ __all__ = [
     "check_lost_updates",
     "check_predict_sent_bytes",
     "check_shard_mixed",
+    "check_train_step",
     "draw_range",
     "draw_spacing",
     "hint",

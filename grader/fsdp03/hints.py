@@ -33,6 +33,11 @@ TIERS = {
         "Local sum of squares, all_reduce (SUM), root; then the same factor on every rank.",
         "gradient.mul_(min(1.0, max_norm / norm)) for each weight.grad.to_local().",
     ),
+    7: (
+        "Which of the four things happen in every step, and which only in a good one?",
+        "Only clip and optimizer.step() stand inside `if not found_inf`; it comes after unscaling.",
+        "(loss * scale).backward(); found_inf = unscale_gradients(model.parameters(), scale); …",
+    ),
 }
 
 hint = Hints(TIERS).show

@@ -76,7 +76,7 @@ def _observe_one(unscale: Unscale, model: nn.Module, rank: int | None, value: fl
         held[len(held) // 2].view(-1)[-1] = value
     before = _flat(trained)
     answer = unscale(list(model.parameters()), SCALE)
-    return Unscaled(_as_bool(answer), before, _flat(trained))
+    return Unscaled(as_bool(answer), before, _flat(trained))
 
 
 def _local(tensor: Tensor | None) -> Tensor:
@@ -90,7 +90,7 @@ def _flat(weights: Sequence[nn.Parameter]) -> Tensor:
     return torch.cat([gradient.flatten().clone() for gradient in held] or [torch.empty(0)])
 
 
-def _as_bool(answer: object) -> bool | str:
+def as_bool(answer: object) -> bool | str:
     """Return the answer as a bool, a 0 or 1 in a tensor too, or the name of its type."""
     if isinstance(answer, Tensor) and answer.numel() == 1:
         answer = answer.item()

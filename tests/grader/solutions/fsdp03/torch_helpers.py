@@ -13,7 +13,7 @@ def unscale_gradients(parameters, scale):
 def update_scale(scale, num_good_steps, found_inf, growth_interval):
     held = torch.tensor(scale), torch.tensor(num_good_steps, dtype=torch.int32)
     torch._amp_update_scale_(*held, torch.tensor(float(found_inf)), 2.0, 0.5, growth_interval)
-    return held[0], held[1]
+    return held[0].item(), held[1].item()
 
 
 def clip_by_global_norm(parameters, max_norm):

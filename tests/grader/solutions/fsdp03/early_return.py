@@ -1,0 +1,18 @@
+"""A step that returns early where it skips; gradients are zeroed before backward."""
+
+
+def train_step(model, optimizer, tokens, scaler, max_norm):
+    optimizer.zero_grad()
+    scale = scaler["scale"]
+    loss = toys.next_token_loss(model(tokens), tokens) * scale
+    loss.backward()
+    weights = list(model.parameters())
+    if unscale_gradients(weights, scale):
+        scaler.update(scale=scale / 2, num_good_steps=0)
+        return True
+    torch.nn.utils.clip_grad_norm_(weights, max_norm)
+    optimizer.step()
+    scaler["scale"], scaler["num_good_steps"] = update_scale(
+        scale, scaler["num_good_steps"], False, scaler["growth_interval"]
+    )
+    return False
