@@ -433,3 +433,54 @@ run = sandbox.launch(train_in_fp16, world_size=4)
 print("log2(scale) by step:", *run.results[0][0])
 print(f"all ranks alike: {run.results.count(run.results[0]) == 4}")
 print(f"loss {run.results[0][1]:.2f}; guessing is {math.log(61):.2f}")
+
+# %% [markdown]
+# ## Step 8 · Find the NaN · 6 points
+#
+# A run's loss is NaN, and by now all of its weights are. Where did it begin? These are records of such a run on four ranks: the norm of every
+# layer's gradient, as backward gave it on each rank, before averaging. The list holds rank after rank; what one rank recorded stands in
+# the order in which backward computed it, from the head to the embedding.
+#
+# Three things spread an error. Backward hands it down to the layers below. Averaging hands it to all ranks. The step hands it to all
+# weights. So the *first* step that has an inf or NaN has it on one rank, and the first such record of that rank in this step is the
+# culprit. It need not be a NaN: often it is an inf, and inf - inf, one layer further down, is NaN.
+
+# %% tags=["raises-exception"]
+records = fsdp03.diverging_run()
+print(records[0])
+for step in range(6):
+    bad = [
+        record.rank for record in records if record.step == step and not math.isfinite(record.norm)
+    ]
+    print(
+        f"step {step}: inf or NaN in",
+        *(f"{bad.count(rank):3} of 39 layers on rank {rank}" for rank in range(4)),
+        sep="  ",
+    )
+
+
+# %% nbgrader={"grade": false, "grade_id": "first_nonfinite", "locked": false, "schema_version": 3, "solution": true, "task": false}
+def first_nonfinite(records):
+    """Return (step, rank, layer) of the gradient with which a run went wrong.
+
+    A record has .step, .rank, .layer and .norm.
+    """
+    ### BEGIN SOLUTION
+    bad = [record for record in records if not math.isfinite(record.norm)]
+    first = min(bad, key=lambda record: record.step)  # of equal ones, the first of the list
+    return first.step, first.rank, first.layer
+    ### END SOLUTION
+
+
+# %% tags=["raises-exception"] nbgrader={"grade": true, "grade_id": "check_first_nonfinite", "locked": true, "points": 6, "schema_version": 3, "solution": false, "task": false}
+fsdp03.check_first_nonfinite(first_nonfinite)
+
+# %% [markdown]
+# What backward had computed just before it, on the same rank, is finite still:
+
+# %% tags=["raises-exception"]
+step, rank, layer = first_nonfinite(records)
+own = [record for record in records if (record.step, record.rank) == (step, rank)]
+place = [record.layer for record in own].index(layer)
+for record in own[place - 2 : place + 5]:
+    print(f"step {record.step}, rank {record.rank}, {record.layer:32}{record.norm:8.3f}")

@@ -1,6 +1,8 @@
 """fsdp03: mixed precision and activation checkpointing. A check per step, and hints."""
 
 from grader.fsdp03.clip import check_clip_by_global_norm
+from grader.fsdp03.diverged import diverging_run
+from grader.fsdp03.first_nonfinite import check_first_nonfinite
 from grader.fsdp03.fp16_range import check_fp16_range
 from grader.fsdp03.hints import hint
 from grader.fsdp03.loss_scaler import check_loss_scaler
@@ -13,12 +15,14 @@ from grader.fsdp03.train_step import check_train_step
 
 __all__ = [
     "check_clip_by_global_norm",
+    "check_first_nonfinite",
     "check_fp16_range",
     "check_loss_scaler",
     "check_lost_updates",
     "check_predict_sent_bytes",
     "check_shard_mixed",
     "check_train_step",
+    "diverging_run",
     "draw_range",
     "draw_spacing",
     "hint",

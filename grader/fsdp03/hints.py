@@ -38,6 +38,11 @@ TIERS = {
         "Only clip and optimizer.step() stand inside `if not found_inf`; it comes after unscaling.",
         "(loss * scale).backward(); found_inf = unscale_gradients(model.parameters(), scale); …",
     ),
+    8: (
+        "Of step, rank and layer, which must be found first?",
+        "Keep the records that are not finite; the smallest step among them; its first record.",
+        "min(bad, key=lambda record: record.step) returns the first of equal ones.",
+    ),
 }
 
 hint = Hints(TIERS).show

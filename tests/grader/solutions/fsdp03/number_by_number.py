@@ -17,3 +17,11 @@ def largest_scale(gradients):
     while (2 * scale * gradients).half().isfinite().all():
         scale *= 2
     return scale
+
+
+def first_nonfinite(records):
+    by_step = {}
+    for step, rank, layer, norm in records:
+        if norm != norm or norm in (math.inf, -math.inf):
+            by_step.setdefault(step, [step, rank, layer])
+    return by_step[sorted(by_step)[0]]
