@@ -484,3 +484,208 @@ own = [record for record in records if (record.step, record.rank) == (step, rank
 place = [record.layer for record in own].index(layer)
 for record in own[place - 2 : place + 5]:
     print(f"step {record.step}, rank {record.rank}, {record.layer:32}{record.norm:8.3f}")
+
+# %% [markdown]
+# ## Step 9 · Throw activations away · 10 points
+#
+# Now to the other half of the memory. Forward keeps what backward will need: each layer's input, attention's scores, and so on. This grows
+# with batch, length and depth. **Activation checkpointing** keeps of a block its *input* alone. In backward, when the block's turn comes, its
+# forward runs once more from there. You pay with about one more forward: a third of the FLOPs of a step.
+#
+# `checkpoint_wrapper(block)` returns a module that does this, in torch's NO_REENTRANT way. (The older, reentrant way runs forward without
+# autograd, and has more rules than one wants to know.) The second run must do exactly what the first did. So the wrapper restores
+# the state of the random number generator for it: otherwise dropout would drop other numbers, and the gradients would be wrong without a word.
+#
+# Recomputing every second or third block is a way in between.
+#
+# *Predict:* why is it no use to make the whole model one such region?
+
+
+# %% nbgrader={"grade": false, "grade_id": "checkpoint_blocks", "locked": false, "schema_version": 3, "solution": true, "task": false}
+def checkpoint_blocks(model, every):
+    """Checkpoint the blocks 0, every, 2 * every, … of `model`, each by itself, in place; return it."""
+    ### BEGIN SOLUTION
+    for number in range(0, len(model.blocks), every):
+        model.blocks[number] = checkpoint_wrapper(model.blocks[number])
+    return model
+    ### END SOLUTION
+
+
+# %% tags=["raises-exception"] nbgrader={"grade": true, "grade_id": "check_checkpoint_blocks", "locked": true, "points": 10, "schema_version": 3, "solution": false, "task": false}
+fsdp03.check_checkpoint_blocks(checkpoint_blocks)
+
+# %% [markdown]
+# Memory over time in one step on two ranks, first without, then with checkpointing. Forward climbs a hill, backward comes down again. With
+# checkpointing the hill is flat, and backward builds up one block after the other.
+
+
+# %% tags=["raises-exception"]
+def long_step(every=None, order="checkpoint first"):
+    mesh = init_device_mesh(sandbox.device().type, (dist.get_world_size(),))
+    model = toys.Transformer(num_blocks=6)
+    if every and order == "checkpoint first":
+        checkpoint_blocks(model, every)
+    shard_fp32(model, mesh)
+    if every and order == "shard first":
+        checkpoint_blocks(model, every)
+    tokens = toys.token_samples([dist.get_rank(), 9], seq_len=64).to(sandbox.device())
+    toys.next_token_loss(model(tokens), tokens).backward()
+
+
+sandbox.launch(long_step, world_size=2, memory=True)
+
+# %% tags=["raises-exception"]
+sandbox.launch(long_step, 1, world_size=2, memory=True)
+
+# %% [markdown]
+# Sharding and checkpointing meet in backward: the block must be gathered when it is recomputed. Does the order matter, in which you apply
+# them? FSDP2 knows about recomputation: it gathers once, before it, either way. We checkpoint first and then shard, as most code
+# does: then the unit is around the region. Measured:
+
+# %% tags=["raises-exception"]
+for every, order in ((None, ""), (1, "checkpoint first"), (1, "shard first")):
+    run = sandbox.launch(long_step, every, order, world_size=2, memory=True)
+    print(
+        f"{order or 'no checkpointing':18}{run.ledger.count('all_gather')} gathers, "
+        f"{run.memory.at('forward').bytes['activations']:>9,} bytes of activations, peak {run.memory.peak().total:>9,}"
+    )
+
+# %% [markdown]
+# "Saves up to 70 % of the memory" is what one reads of activation checkpointing. Here is what it saves of *everything* that a rank holds at its peak:
+# weights, gradients and activations. *Predict:* for which depth and length is it most, and for which is it nothing?
+
+# %% tags=["raises-exception"]
+fsdp03.measure_saving(checkpoint_blocks, depths=(1, 2, 4, 8), seq_lens=(16, 64, 128))
+
+# %% [markdown]
+# One block alone is recomputed whole just when the peak is reached: nothing is saved. With depth and length the activations outweigh all
+# else, and then it is 70 % and more. So the number says as much about the model as about the method. What is always true:
+# the *activations of the blocks* shrink to their inputs, and one block's worth comes back in backward.
+#
+# ## Step 10 · Recompute only what is cheap · 8 points
+#
+# Most of a block's activations are cheap to make: norms, the softmax, the gate's product. Most of its FLOPs are in matmuls. **Selective
+# checkpointing** keeps the results of matmuls, and recomputes everything else.
+#
+# `checkpoint_wrapper(block, context_fn=…)` takes a function that returns two contexts, one for forward and one for the recomputation.
+# `create_selective_checkpoint_contexts(policy)` makes them; so `functools.partial` of it is the `context_fn`. The policy is called with each
+# operator, `policy(context, op, *args, **kwargs)`, and returns `CheckpointPolicy.MUST_SAVE` or `CheckpointPolicy.PREFER_RECOMPUTE`. Below the
+# modules there are only a few operators: `nn.Linear` without bias calls `torch.ops.aten.mm.default`, and attention's two matmuls are
+# `torch.ops.aten.bmm.default`.
+#
+# *Predict:* how many FLOPs more than without checkpointing will backward have?
+
+
+# %% nbgrader={"grade": false, "grade_id": "checkpoint_selective", "locked": false, "schema_version": 3, "solution": true, "task": false}
+def checkpoint_selective(model):
+    """Checkpoint every block of `model` in place, but keep the results of its matmuls; return it."""
+    ### BEGIN SOLUTION
+    kept = [torch.ops.aten.mm.default, torch.ops.aten.bmm.default]
+
+    def policy(context, op, *args, **kwargs):
+        return CheckpointPolicy.MUST_SAVE if op in kept else CheckpointPolicy.PREFER_RECOMPUTE
+
+    contexts = functools.partial(create_selective_checkpoint_contexts, policy)
+    for number, block in enumerate(model.blocks):
+        model.blocks[number] = checkpoint_wrapper(block, context_fn=contexts)
+    return model
+    ### END SOLUTION
+
+
+# %% tags=["raises-exception"] nbgrader={"grade": true, "grade_id": "check_checkpoint_selective", "locked": true, "points": 8, "schema_version": 3, "solution": false, "task": false}
+fsdp03.check_checkpoint_selective(checkpoint_selective)
+
+# %% [markdown]
+# All ways side by side. Backward has twice the FLOPs of forward; what is above 2 is recomputed. Recomputing everything should add 1, and
+# adds less: torch stops as soon as it has what backward needs, and the result of a block's last matmul is not among that.
+
+# %% tags=["raises-exception"]
+fsdp03.measure(
+    {
+        "nothing": lambda model: model,
+        "every third block": lambda model: checkpoint_blocks(model, 3),
+        "selective": checkpoint_selective,
+        "every block": lambda model: checkpoint_blocks(model, 1),
+    }
+)
+
+# %% [markdown]
+# FLOPs are not time: what selective checkpointing recomputes is no matmul, counts as no FLOP here, and yet has to be read from memory and
+# written again.
+#
+# ## Step 11 · Predict the activations of a deep model · 4 points
+#
+# All blocks are alike. So the bytes of any depth follow from three small models: with one block, with two, and with one that is
+# checkpointed. What the embedding, the last norm, the head and the loss keep is there once.
+
+
+# %% nbgrader={"grade": false, "grade_id": "predict_activation_bytes", "locked": false, "schema_version": 3, "solution": true, "task": false}
+def predict_activation_bytes(one_block, two_blocks, one_checkpointed, num_blocks, num_checkpointed):
+    """Return the activation bytes of `num_blocks` blocks, `num_checkpointed` of them checkpointed.
+
+    The first three are measured bytes of models with one block, with two, and with one checkpointed block.
+    """
+    ### BEGIN SOLUTION
+    block = two_blocks - one_block
+    saved = one_block - one_checkpointed
+    return one_block + (num_blocks - 1) * block - num_checkpointed * saved
+    ### END SOLUTION
+
+
+# %% tags=["raises-exception"] nbgrader={"grade": true, "grade_id": "check_predict_activation_bytes", "locked": true, "points": 4, "schema_version": 3, "solution": false, "task": false}
+fsdp03.check_predict_activation_bytes(predict_activation_bytes)
+
+# %% [markdown]
+# ## Step 12 · Choose · 6 points
+#
+# A policy can be chosen for each block by itself. Each has a price in FLOPs and leaves a number of bytes; the memory that is left over is the budget. You want the
+# cheapest choice that fits. Blocks are alike, so it only matters how many have which policy: with p policies and n blocks
+# there are few enough choices to try them all.
+#
+# *Predict:* is it ever right to mix policies?
+
+
+# %% nbgrader={"grade": false, "grade_id": "choose_policies", "locked": false, "schema_version": 3, "solution": true, "task": false}
+def choose_policies(policies, num_blocks, rest_bytes, budget_bytes):
+    """Return a list of `num_blocks` names of policies that fit and recompute least; None if none fits.
+
+    `policies` holds by name (bytes that a block keeps, FLOPs that it recomputes). `rest_bytes` are
+    kept outside the blocks. Both together are at most `budget_bytes`.
+    """
+
+    ### BEGIN SOLUTION
+    def sums(names):
+        return [sum(policies[name][part] for name in names) for part in (0, 1)]
+
+    choices = itertools.combinations_with_replacement(policies, num_blocks)
+    fitting = [names for names in choices if rest_bytes + sums(names)[0] <= budget_bytes]
+    return list(min(fitting, key=lambda names: sums(names)[1])) if fitting else None
+    ### END SOLUTION
+
+
+# %% tags=["raises-exception"] nbgrader={"grade": true, "grade_id": "check_choose_policies", "locked": true, "points": 6, "schema_version": 3, "solution": false, "task": false}
+fsdp03.check_choose_policies(choose_policies)
+
+# %% [markdown]
+# Your chooser with the measured prices of the toy's block at length 64. "Keep projections" saves the results of `mm` and recomputes attention.
+
+# %% tags=["raises-exception"]
+policies = fsdp03.measure_policies(seq_len=64)
+for name, (num_bytes, flops) in policies.items():
+    print(f"{name:18}{num_bytes:>9,} bytes per block {flops:>11,} FLOPs recomputed")
+for budget_bytes in (3_700_000, 2_500_000, 1_800_000, 900_000, 300_000, 100_000):
+    names = choose_policies(policies, 6, 150_000, budget_bytes)
+    chosen = (
+        [f"{names.count(name)} × {name}" for name in policies if name in names]
+        if names
+        else ["nothing fits"]
+    )
+    print(f"budget {budget_bytes:>9,}: {', '.join(chosen)}")
+
+# %% [markdown]
+# What to take along:
+#
+# - bf16 to compute, fp32 for the master weights and for the reduction: a third fewer bytes on the network, and nothing to scale.
+# - fp16 needs a loss scaler, and all ranks must take the same decision. Unscale, then clip.
+# - A norm is one number for all ranks. Where a NaN begins is found before averaging, by step, rank and layer.
+# - Checkpointing trades FLOPs for bytes. How much it saves depends on depth and length: measure, predict, then choose.

@@ -13,7 +13,6 @@ import sandbox
 from sandbox import toys
 
 NUM_STEPS = 6
-MODEL = {"num_blocks": 4}
 SAMPLES_PER_RANK = 2
 
 
@@ -28,7 +27,7 @@ class GradientRecord(NamedTuple):
 
 @dataclass(frozen=True)
 class Fault:
-    """What goes wrong once: in this step, on this rank, one number of a module's output gradient."""
+    """What goes wrong, once: one number of a module's output gradient, on one rank."""
 
     step: int
     rank: int
@@ -49,7 +48,7 @@ def record_run(fault: Fault) -> list[GradientRecord]:
     Collective: every rank must call this.
     """
     rank = dist.get_rank()
-    model = toys.Transformer(**MODEL).to(sandbox.device())
+    model = toys.Transformer(num_blocks=4).to(sandbox.device())
     optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
     records: list[GradientRecord] = []
     is_faulty = [False]

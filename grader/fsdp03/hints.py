@@ -43,6 +43,26 @@ TIERS = {
         "Keep the records that are not finite; the smallest step among them; its first record.",
         "min(bad, key=lambda record: record.step) returns the first of equal ones.",
     ),
+    9: (
+        "The wrapper is a new module. Where must it stand, so that the model calls it?",
+        "The blocks 0, every, 2 * every, …: range(0, len(model.blocks), every).",
+        "model.blocks[number] = checkpoint_wrapper(model.blocks[number]), and return the model.",
+    ),
+    10: (
+        "Which operators are dear? Two of them are all the matmuls of a block.",
+        "A policy returns MUST_SAVE where op is aten.mm.default or aten.bmm.default.",
+        "context_fn=functools.partial(create_selective_checkpoint_contexts, policy).",
+    ),
+    11: (
+        "What does the second block add to a model with one?",
+        "block = two_blocks - one_block; checkpointing one saves one_block - one_checkpointed.",
+        "one_block + (num_blocks - 1) * block - num_checkpointed * saved.",
+    ),
+    12: (
+        "How many choices are there, if only the number of blocks per policy matters?",
+        "Make all of them, drop those that exceed the budget, take the one with the fewest FLOPs.",
+        "itertools.combinations_with_replacement(policies, num_blocks), then min(…, key=…).",
+    ),
 }
 
 hint = Hints(TIERS).show

@@ -1,0 +1,13 @@
+"""The budget is for everything."""
+
+CHECK = "choose_policies"
+CODE = "BUDGET_EXCEEDED"
+
+
+def choose_policies(policies, num_blocks, rest_bytes, budget_bytes):
+    choices = itertools.combinations_with_replacement(policies, num_blocks)
+    fitting = [
+        names for names in choices if sum(policies[name][0] for name in names) <= budget_bytes
+    ]
+    if fitting:
+        return list(min(fitting, key=lambda names: sum(policies[name][1] for name in names)))
