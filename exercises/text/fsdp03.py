@@ -323,7 +323,7 @@ fsdp03.check_loss_scaler(unscale_gradients, update_scale)
 
 # %% tags=["raises-exception"]
 scale, num_good_steps, seen = 2.0**10, 0, []
-for step in range(40):
+for _ in range(40):
     seen.append(round(math.log2(scale)))
     scale, num_good_steps = update_scale(scale, num_good_steps, scale > 2**14, growth_interval=4)
 print("log2(scale) by step:", *seen)
@@ -405,25 +405,26 @@ def train_step(model, optimizer, tokens, scaler, max_norm):
 fsdp03.check_train_step(train_step)
 
 # %% [markdown]
-# And now really in fp16, on four ranks, beginning with a scale that is far too large. `x` is a skipped step.
+# And now really in fp16, on four ranks, beginning with a scale that is far too large. `x` is a skipped step. The root casts what it returns
+# to fp32 (`output_dtype`): a loss of 4, multiplied by 65,536 in fp16, would be inf whatever the gradients are.
 
 
 # %% tags=["raises-exception"]
 def train_in_fp16():
     mesh = init_device_mesh(sandbox.device().type, (dist.get_world_size(),))
-    policy = MixedPrecisionPolicy(
-        param_dtype=torch.float16, reduce_dtype=torch.float32, output_dtype=torch.float32
-    )
+    dtypes = {"param_dtype": torch.float16, "reduce_dtype": torch.float32}
     model = toys.Transformer()
-    for module in [*model.blocks, model]:
-        fully_shard(module, mesh=mesh, mp_policy=policy)
+    for block in model.blocks:
+        fully_shard(block, mesh=mesh, mp_policy=MixedPrecisionPolicy(**dtypes))
+    root = MixedPrecisionPolicy(**dtypes, output_dtype=torch.float32)
+    fully_shard(model, mesh=mesh, mp_policy=root)
     optimizer = torch.optim.AdamW(model.parameters(), lr=1e-2)
     scaler = {"scale": 2.0**20, "num_good_steps": 0, "growth_interval": 8}
     steps = []
     for step in range(30):
-        tokens = toys.token_samples(range(100 * step + dist.get_rank(), 100 * step + 32, 4))
-        scale = scaler["scale"]
-        is_skipped = train_step(model, optimizer, tokens.to(sandbox.device()), scaler, 1.0)
+        ids = range(100 * step + dist.get_rank(), 100 * step + 32, dist.get_world_size())
+        tokens, scale = toys.token_samples(ids).to(sandbox.device()), scaler["scale"]
+        is_skipped = train_step(model, optimizer, tokens, scaler, max_norm=1.0)
         steps.append(f"{math.log2(scale):.0f}{'x' if is_skipped else ''}")
     tokens = toys.token_samples(range(9_000, 9_032)).to(sandbox.device())
     return steps, toys.next_token_loss(model(tokens), tokens).item()
@@ -449,13 +450,9 @@ print(f"loss {run.results[0][1]:.2f}; guessing is {math.log(61):.2f}")
 records = fsdp03.diverging_run()
 print(records[0])
 for step in range(6):
-    bad = [
-        record.rank for record in records if record.step == step and not math.isfinite(record.norm)
-    ]
+    bad = [entry.rank for entry in records if entry.step == step and not math.isfinite(entry.norm)]
     print(
-        f"step {step}: inf or NaN in",
-        *(f"{bad.count(rank):3} of 39 layers on rank {rank}" for rank in range(4)),
-        sep="  ",
+        f"step {step}: inf or NaN in {[bad.count(rank) for rank in range(4)]} layers on ranks 0-3"
     )
 
 
@@ -552,13 +549,13 @@ for every, order in ((None, ""), (1, "checkpoint first"), (1, "shard first")):
 
 # %% [markdown]
 # "Saves up to 70 % of the memory" is what one reads of activation checkpointing. Here is what it saves of *everything* that a rank holds at its peak:
-# weights, gradients and activations. *Predict:* for which depth and length is it most, and for which is it nothing?
+# weights, gradients and activations. *Predict:* for which depth and length is it most, and for which next to nothing?
 
 # %% tags=["raises-exception"]
 fsdp03.measure_saving(checkpoint_blocks, depths=(1, 2, 4, 8), seq_lens=(16, 64, 128))
 
 # %% [markdown]
-# One block alone is recomputed whole just when the peak is reached: nothing is saved. With depth and length the activations outweigh all
+# One block alone is recomputed whole just when the peak is reached: hardly anything is saved. With depth and length the activations outweigh all
 # else, and then it is 70 % and more. So the number says as much about the model as about the method. What is always true:
 # the *activations of the blocks* shrink to their inputs, and one block's worth comes back in backward.
 #

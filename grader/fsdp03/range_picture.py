@@ -32,7 +32,7 @@ class RangePicture(Drawn):
     def sentence(self) -> str:
         """Say how many gradients are lost at each scale."""
         parts = [
-            f"scale {scale:g}: {_num_lost(counts):,} of {counts.total():,}"
+            f"scale {_power(scale)}: {_num_lost(counts):,} of {counts.total():,}"
             for scale, counts in self.counts
         ]
         return f"Gradients that fp16 cannot hold (hatched), at {'; at '.join(parts)}."
@@ -45,7 +45,7 @@ class RangePicture(Drawn):
         tallest = max((max(counts.values()) for _, counts in self.counts if counts), default=1)
         for number, (scale, counts) in enumerate(self.counts):
             row = svg.add(parent, "g", transform=f"translate(0 {number * ROW_PX})")
-            svg.text(row, f"× {scale:g}", 0, BARS_PX, font_size=svg.SMALL_PX)
+            svg.text(row, f"× {_power(scale)}", 0, BARS_PX, font_size=svg.SMALL_PX)
             for exponent, count in sorted(counts.items()):
                 _draw_bar(row, exponent, count, tallest, pattern)
             _draw_axis(row)
@@ -78,6 +78,12 @@ def _is_lost(exponent: int) -> bool:
 
 def _num_lost(counts: Counter[int]) -> int:
     return sum(count for exponent, count in counts.items() if _is_lost(exponent))
+
+
+def _power(scale: float) -> str:
+    """Return "2^37" for a power of two, and "3.2e+07" for what is none."""
+    mantissa, exponent = math.frexp(scale)
+    return f"2^{exponent - 1}" if mantissa == 0.5 and scale != 1 else f"{scale:.3g}"
 
 
 def draw_range(gradients: Tensor, largest_scale: LargestScale) -> RangePicture | None:

@@ -1,0 +1,86 @@
+"""fsdp03 in nbgrader's own hands: a mixed submission keeps the points of its right answers."""
+
+import json
+
+import pytest
+
+from grader.course import find_page
+from grader.course_directory import CourseDirectory
+from grader.demonstration import grade
+from grader.nbgrader_plugin.scoring import Outcome
+from grader.samples import submission
+
+pytestmark = [pytest.mark.fsdp03, pytest.mark.timeout(400)]
+
+# Two mistakes that are named, and one answer that ends the kernel; the rest is right.
+MIXED = """
+def shard_mixed(model, mesh):
+    model.to(torch.bfloat16)
+    for module in [*model.blocks, model]:
+        fully_shard(module, mesh=mesh)
+    return model
+
+
+import os
+
+os._exit(1)
+
+
+def first_nonfinite(records):
+    return []
+
+
+def checkpoint_blocks(model, every):
+    return checkpoint_wrapper(model)
+"""
+CALLS_IT_NOT = {
+    "check_lost_updates",
+    "check_fp16_range",
+    "check_train_step",
+    "check_choose_policies",
+}
+
+
+def graded(tmp_path_factory, **notebooks):
+    """Return the course after grading these submissions, two at a time, and their feedback."""
+    course = CourseDirectory.create(tmp_path_factory.mktemp("course"), find_page("fsdp03").text)
+    for student, make in notebooks.items():
+        course.submit(student, make(course))
+    assert len(list(grade(course, list(notebooks)))) == len(notebooks)
+    course.nbgrader("generate_feedback").check_returncode()
+    return course
+
+
+@pytest.fixture(scope="module")
+def mixed(tmp_path_factory):
+    return graded(tmp_path_factory, mixed=lambda course: submission(course.source(), MIXED))
+
+
+def test_mistakes_cost_their_own_points_and_are_named_in_the_feedback(mixed):
+    found = {cell.grade_id: cell for cell in mixed.results("mixed")}
+    mistakes = {"shard_mixed": "PURE_BF16_STATE", "checkpoint_blocks": "ROOT_CHECKPOINTED"}
+    for name, mistake in mistakes.items():
+        assert found[f"check_{name}"].reason == mistake
+        assert found[f"check_{name}"].score == 0
+        assert f"{name} [{mistake}]" in mixed.feedback("mixed")
+    passed = {name for name, cell in found.items() if cell.outcome is Outcome.PASSED}
+    assert passed >= CALLS_IT_NOT
+
+
+def test_answer_that_ends_the_kernel_costs_its_own_points(mixed):
+    reason = "This cell ended the kernel (exit code 1)."
+    assert mixed.stopped_answers("mixed") == {"first_nonfinite": reason}
+    assert reason in mixed.feedback("mixed")
+
+
+@pytest.mark.slow
+def test_right_gets_100_and_released_0_each_cell_not_solved_yet(tmp_path_factory):
+    course = graded(
+        tmp_path_factory,
+        right=lambda course: submission(course.source(), ""),
+        blank=lambda course: json.dumps(course.released()),
+    )
+    assert {cell.outcome for cell in course.results("right")} == {Outcome.PASSED}
+    assert sum(cell.score for cell in course.results("right")) == 100
+    assert {cell.outcome for cell in course.results("blank")} == {Outcome.NOT_SOLVED}
+    assert sum(cell.score for cell in course.results("blank")) == 0
