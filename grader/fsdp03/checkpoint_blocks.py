@@ -18,8 +18,9 @@ from sandbox import toys
 CheckpointBlocks = Callable[[toys.Transformer, int], nn.Module]
 
 DROPOUT = {"dropout": 0.2}
+MAX_TRACKED = 2  # ranks: tracking memory takes long, and more of them hold no other activations
 CASES = (
-    (2, Case(world_size=2, model={**SMALL, **DROPOUT, "num_blocks": 5}, data_seed=2)),
+    (2, Case(world_size=2, model={**SMALL, **DROPOUT, "num_blocks": 3}, data_seed=2)),
     (3, Case(world_size=3, model={**UNEVEN, **DROPOUT, "num_blocks": 4}, frozen=FROZEN)),
     (1, Case(world_size=1, model={**TIED, **DROPOUT}, data_seed=1)),
     (1, Case(world_size=4, model={**SMALL, **DROPOUT, "num_blocks": 2}, data_seed=4)),
@@ -43,28 +44,28 @@ def check_checkpoint_blocks(checkpoint_blocks: CheckpointBlocks) -> None:
                 observe_steps,
                 applies,
                 case,
+                counts_flops=False,
                 world_size=case.world_size,
                 case=f"every={every}, {case.text}",
-                memory=True,
+                memory=case.world_size <= MAX_TRACKED,
             )
             check.judge(judge_returned([seen[-1] for seen in run.results]))
-            kept = activations_by_step(run, len(applies))
-            check.judge(judge(run.results, kept, every, case.model["num_blocks"]))
+            check.judge(judge(run.results, every, case.model["num_blocks"]))
+            if case.world_size <= MAX_TRACKED:
+                check.judge(judge_kept(activations_by_step(run, len(applies))))
 
 
 def _call(checkpoint_blocks: CheckpointBlocks, every: int, model: toys.Transformer) -> nn.Module:
     return checkpoint_blocks(model, every)
 
 
-def judge(
-    seen: Sequence[Sequence[Recomputed]], kept: Sequence[int], every: int, num_blocks: int
-) -> Failure | None:
-    """Judge which blocks ran again, the gradients, and what was kept: without, right, learner's."""
+def judge(seen: Sequence[Sequence[Recomputed]], every: int, num_blocks: int) -> Failure | None:
+    """Judge which blocks ran again, and the gradients: without, right, learner's."""
     for rank, (plain, _, own) in enumerate(seen):
         failure = judge_blocks(own, every, num_blocks) or judge_gradients(own, plain)
         if failure is not None:
             return replace(failure, where=f"rank {rank}{failure.where}")
-    return judge_kept(kept)
+    return None
 
 
 def judge_blocks(own: Recomputed, every: int, num_blocks: int) -> Failure | None:

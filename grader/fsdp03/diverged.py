@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
@@ -79,10 +80,18 @@ def record_run(fault: Fault) -> list[GradientRecord]:
         tokens = toys.token_samples(range(first, first + SAMPLES_PER_RANK)).to(sandbox.device())
         optimizer.zero_grad()
         toys.next_token_loss(model(tokens), tokens).backward()
-        for weight in model.parameters():
-            dist.all_reduce(weight.grad, op=dist.ReduceOp.AVG)
+        average_gradients(list(model.parameters()))
         optimizer.step()
     return records
+
+
+def average_gradients(weights: Sequence[nn.Parameter]) -> None:
+    """Average the gradients over all ranks, in one all_reduce. Collective: every rank."""
+    flat = torch.cat([weight.grad.flatten() for weight in weights if weight.grad is not None])
+    dist.all_reduce(flat, op=dist.ReduceOp.AVG)
+    parts = flat.split([weight.numel() for weight in weights])
+    for weight, part in zip(weights, parts, strict=True):
+        weight.grad = part.view_as(weight)
 
 
 def diverging_run() -> list[GradientRecord]:

@@ -42,11 +42,12 @@ def measure(ways: Mapping[str, Apply], *, seq_len: int = 64, world_size: int = 2
     A way is a function model -> model; it is applied before the model is sharded.
     """
     case = Case(world_size, {"num_blocks": 6})
-    for name, apply in ways.items():
-        run, counted = (_launch("measure", apply, case, seq_len, flops) for flops in (False, True))
+    counted = _launch("measure", list(ways.values()), case, seq_len, counts_flops=True)
+    for number, (name, apply) in enumerate(ways.items()):
+        run = _launch("measure", [apply], case, seq_len)
         if run is None or counted is None:
             return
-        [kept], [seen] = activations_by_step(run, 1), counted.results[0]
+        [kept], seen = activations_by_step(run, 1), counted.results[0][number]
         verdict.show(
             f"{name:18}{format_bytes(kept):>8} of activations after forward, "
             f"peak {format_bytes(run.memory.peak().total):>8}, "
@@ -57,8 +58,8 @@ def measure(ways: Mapping[str, Apply], *, seq_len: int = 64, world_size: int = 2
 def measure_saving(
     checkpoint_blocks: Callable[[toys.Transformer, int], nn.Module],
     *,
-    depths: Sequence[int] = (1, 2, 4, 8),
-    seq_lens: Sequence[int] = (16, 64, 128),
+    depths: Sequence[int] = (1, 2, 8),
+    seq_lens: Sequence[int] = (16, 128),
 ) -> None:
     """Print which part of everything a rank holds at its peak is saved by checkpointing all blocks.
 
@@ -70,7 +71,7 @@ def measure_saving(
         for seq_len in seq_lens:
             peaks = []
             for apply in (keep_all, functools.partial(_call, checkpoint_blocks)):
-                run = _launch("measure_saving", apply, Case(1, {"num_blocks": depth}), seq_len)
+                run = _launch("measure_saving", [apply], Case(1, {"num_blocks": depth}), seq_len)
                 if run is None:
                     return
                 peaks.append(run.memory.peak().total)
@@ -83,18 +84,18 @@ def _call(checkpoint_blocks: Any, model: toys.Transformer) -> nn.Module:
 
 
 def _launch(
-    name: str, apply: Apply, case: Case, seq_len: int, counts_flops: bool = False
+    name: str, applies: Sequence[Apply], case: Case, seq_len: int, *, counts_flops: bool = False
 ) -> Run | None:
-    """Run one step with memory tracked; where it is not solved yet, say so and return None."""
+    """Run a step per way, with FLOPs counted or memory tracked; None, said, where it is a stub."""
     try:
         return sandbox.launch(
             observe_steps,
-            [apply],
+            list(applies),
             case,
             seq_len,
             counts_flops,
             world_size=case.world_size,
-            memory=True,
+            memory=not counts_flops,
         )
     except RankError as error:
         stub = explain.stub_of(error)

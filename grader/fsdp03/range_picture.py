@@ -65,7 +65,7 @@ def _draw_bar(row: Element, exponent: int, count: int, tallest: int, pattern: st
 def _draw_axis(row: Element) -> None:
     svg.add(row, "line", x1=svg.plot(0.0), x2=svg.plot(1.0), y1=BARS_PX, y2=BARS_PX,
             stroke="currentColor")  # fmt: skip
-    for exponent, name in ((-25, "2⁻²⁵: below, 0"), (16, "2¹⁶: inf")):
+    for exponent, name in ((-25, "below 2^-25: 0"), (16, "from 2^16: inf")):
         x = svg.plot((exponent - LOWEST) / (HIGHEST - LOWEST))
         svg.add(row, "line", x1=x, x2=x, y1=4, y2=BARS_PX + 4, stroke="currentColor",
                 stroke_dasharray="3 2")  # fmt: skip
