@@ -11,15 +11,15 @@ from torch import Tensor, nn
 from torch.distributed.device_mesh import DeviceMesh
 
 import sandbox
-from grader.fsdp01.cases import CASES, Case, new_mesh
+from grader.cases import CASES, Case, new_mesh
 from grader.fsdp01.exercise import Check
-from grader.fsdp01.judge_step import judge_initial
 from grader.fsdp01.judge_units import judge_units, judge_wrapping
-from grader.fsdp01.truth import StepTruth, train, weights_of
 from grader.fsdp01.units import Unit, blocks_of, units_of
+from grader.judge_step import judge_initial
 from grader.mistakes import Mistake
 from grader.parity import find_difference
 from grader.shards import Shard, padded_numel, shards_of
+from grader.truth import StepTruth, train, weights_of
 from grader.verdict import Failure
 from grader.whose_line import uses
 from sandbox import toys

@@ -12,7 +12,7 @@ from torch import Tensor, nn
 
 import sandbox
 from grader import explain, storage
-from grader.fsdp01.cases import (
+from grader.cases import (
     FROZEN,
     LEARNING_RATE,
     SHALLOW,
@@ -22,10 +22,10 @@ from grader.fsdp01.cases import (
     new_sharded,
 )
 from grader.fsdp01.exercise import Check
-from grader.fsdp01.truth import StepTruth, train
 from grader.mistakes import Mistake
 from grader.parity import find_difference
 from grader.shards import Shard, shards_of
+from grader.truth import StepTruth, train
 from grader.verdict import Failure
 from sandbox import toys
 from sandbox.errors import CollectiveMismatchError, DeadlockError, RankError

@@ -8,14 +8,14 @@ import torch.distributed as dist
 from torch import nn
 
 import sandbox
-from grader.fsdp01.cases import SHALLOW, TIED, Case
+from grader.cases import SHALLOW, TIED, Case
 from grader.fsdp01.exercise import Check
-from grader.fsdp01.judge_step import judge_gradients
 from grader.fsdp01.judge_units import judge_units
-from grader.fsdp01.truth import StepTruth, train
 from grader.fsdp01.units import Unit, blocks_of, units_of
+from grader.judge_step import judge_gradients
 from grader.mistakes import Mistake
 from grader.shards import Shard, chunk_rows, shards_of
+from grader.truth import StepTruth, train
 from grader.verdict import Failure
 from sandbox import toys
 from sandbox.ledger import Ledger

@@ -7,7 +7,9 @@ from typing import Any
 from torch import Tensor
 
 from grader.fsdp01.judge_epochs import judge_epochs
-from grader.fsdp01.judge_step import (
+from grader.fsdp01.loop_run import Epoch, LoopRun, num_steps_of
+from grader.fsdp01.samples import judge_epoch
+from grader.judge_step import (
     judge_any_clipping,
     judge_arrived,
     judge_initial,
@@ -15,11 +17,9 @@ from grader.fsdp01.judge_step import (
     judge_norm,
     judge_weights,
 )
-from grader.fsdp01.loop_run import Epoch, LoopRun, num_steps_of
-from grader.fsdp01.samples import judge_epoch
-from grader.fsdp01.truth import Clipping, StepTruth, train, weights_of
 from grader.mistakes import Mistake
 from grader.parity import find_difference
+from grader.truth import Clipping, StepTruth, train, weights_of
 from grader.verdict import Failure
 from sandbox import toys
 from sandbox.failure import name_ranks

@@ -10,14 +10,14 @@ from typing import TYPE_CHECKING
 import torch
 from torch import Tensor
 
-from grader.fsdp01.cases import Case
-from grader.fsdp01.judge_step import judge_gradients
+from grader.cases import Case
 from grader.fsdp01.judge_units import judge_units, judge_wrapping
-from grader.fsdp01.truth import StepTruth
 from grader.fsdp01.units import Collectives, expected_collectives
+from grader.judge_step import judge_gradients
 from grader.mistakes import Mistake
 from grader.parity import is_close
 from grader.shards import Shard, chunk_rows, padded_numel
+from grader.truth import StepTruth
 from grader.verdict import Failure
 from sandbox.ledger import Ledger
 

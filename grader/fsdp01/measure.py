@@ -10,7 +10,7 @@ from torch.distributed.device_mesh import DeviceMesh
 
 import sandbox
 from grader import explain, verdict
-from grader.fsdp01.cases import new_mesh
+from grader.cases import new_mesh
 from sandbox import toys
 from sandbox.errors import RankError
 from sandbox.ledger import Ledger

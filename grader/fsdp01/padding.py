@@ -3,7 +3,7 @@
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from grader.fsdp01.cases import count_ranks
+from grader.cases import count_ranks
 from grader.fsdp01.exercise import Check
 from grader.mistakes import Mistake
 from grader.shards import padded_numel as true_padded_numel

@@ -7,7 +7,7 @@ from collections import Counter
 from collections.abc import Callable, Sequence
 
 from grader import verdict
-from grader.fsdp01.cases import count_ranks
+from grader.cases import count_ranks
 from grader.fsdp01.exercise import Check
 from grader.mistakes import Mistake
 from grader.shards import chunk_rows

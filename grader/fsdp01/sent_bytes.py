@@ -11,7 +11,7 @@ from torch.distributed.fsdp import fully_shard
 from torch.nn.parallel import DistributedDataParallel
 
 import sandbox
-from grader.fsdp01.cases import SMALL, TIED, UNEVEN, Case
+from grader.cases import SMALL, TIED, UNEVEN, Case
 from grader.fsdp01.exercise import Check
 from grader.fsdp01.measure import events_of_steps, run_steps
 from grader.mistakes import Mistake

@@ -9,13 +9,13 @@ from torch import Tensor, nn
 from torch.distributed.device_mesh import DeviceMesh
 
 import sandbox
+from grader.cases import CASES, FLOAT32, Case, new_mesh
 from grader.fsdp01 import judge_sharding
-from grader.fsdp01.cases import CASES, FLOAT32, Case, new_mesh
 from grader.fsdp01.exercise import Check
-from grader.fsdp01.truth import train, weights_of
 from grader.fsdp01.units import Unit, blocks_of, owners_of, units_of
 from grader.held import array_bytes, live_storages, new_bytes
 from grader.shards import Shard, shards_of
+from grader.truth import train, weights_of
 from sandbox import toys
 from sandbox.errors import CollectiveMismatchError, DeadlockError
 from sandbox.run import Run

@@ -10,8 +10,8 @@ from typing import Any
 import torch
 
 from grader import explain, storage
+from grader.cases import SHALLOW, TIED, count_ranks, describe_model
 from grader.fsdp01 import judge_epochs, judge_loop
-from grader.fsdp01.cases import SHALLOW, TIED, count_ranks, describe_model
 from grader.fsdp01.exercise import Check
 from grader.fsdp01.loop_run import LoopRun
 from grader.fsdp01.loop_watch import LoopStep, LoopWatch

@@ -9,13 +9,13 @@ from torch import Tensor, nn
 
 import sandbox
 from grader import explain, storage
-from grader.fsdp01.cases import CASES, LEARNING_RATE, Case, new_sharded
+from grader.cases import CASES, LEARNING_RATE, Case, new_sharded
 from grader.fsdp01.exercise import Check
-from grader.fsdp01.judge_step import StepSeen, judge_any_clipping, judge_steps
 from grader.fsdp01.step_hook import record_gradients
-from grader.fsdp01.truth import Clipping, train
+from grader.judge_step import StepSeen, judge_any_clipping, judge_steps
 from grader.mistakes import Mistake
 from grader.shards import Shard, shards_of
+from grader.truth import Clipping, train
 from grader.verdict import Failure
 from sandbox.errors import CollectiveMismatchError
 from sandbox.event import Op

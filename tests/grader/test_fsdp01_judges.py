@@ -5,15 +5,16 @@ from dataclasses import replace
 import pytest
 import torch
 
-from grader.fsdp01 import judge_sharding, judge_step
-from grader.fsdp01.cases import CASES, Case
-from grader.fsdp01.judge_step import StepSeen
+from grader import judge_step
+from grader.cases import CASES, Case
+from grader.fsdp01 import judge_sharding
 from grader.fsdp01.shard_model import Observation
-from grader.fsdp01.truth import CLIPPINGS, Clipping, train, weights_of
 from grader.fsdp01.units import Unit, expected_collectives
+from grader.judge_step import StepSeen
 from grader.mistakes import Mistake
 from grader.parity import find_difference
 from grader.shards import Shard, chunk_rows, padded_numel
+from grader.truth import CLIPPINGS, Clipping, train, weights_of
 from grader.verdict import Failure
 from sandbox.event import Mark
 from sandbox.ledger import Ledger

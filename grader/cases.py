@@ -1,4 +1,4 @@
-"""The cases that fsdp01's checks go through: world sizes 1 to 4, and models chosen for traps."""
+"""The cases that checks go through: world sizes 1 to 4, and models chosen for traps."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field

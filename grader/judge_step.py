@@ -7,10 +7,10 @@ from dataclasses import dataclass, field, replace
 import torch
 from torch import Tensor
 
-from grader.fsdp01.truth import CLIPPINGS, Clipping, StepTruth, norm_of
 from grader.mistakes import Mistake
 from grader.parity import find_difference, is_close, is_close_in_float32
 from grader.shards import Shard, chunk_rows
+from grader.truth import CLIPPINGS, Clipping, StepTruth, norm_of
 from grader.verdict import Failure
 
 
