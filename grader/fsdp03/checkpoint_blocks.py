@@ -6,7 +6,7 @@ from dataclasses import replace
 
 from torch import nn
 
-from grader.fsdp01.cases import FROZEN, SMALL, TIED, UNEVEN, Case
+from grader.cases import FROZEN, SMALL, TIED, UNEVEN, Case
 from grader.fsdp03.checkpointing import checkpoint_every, keep_all
 from grader.fsdp03.exercise import Check
 from grader.fsdp03.judge_recomputing import judge_gradients, judge_kept, judge_returned

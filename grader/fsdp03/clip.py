@@ -7,14 +7,14 @@ import torch.distributed as dist
 from torch import nn
 
 import sandbox
-from grader.fsdp01.cases import CASES, Case, new_sharded
-from grader.fsdp01.judge_step import judge_any_clipping, judge_gradients, judge_norm
-from grader.fsdp01.truth import Clipping, StepTruth, train
+from grader.cases import CASES, Case, new_sharded
 from grader.fsdp03.exercise import Check
 from grader.fsdp03.lost_updates import as_number
+from grader.judge_step import judge_any_clipping, judge_gradients, judge_norm
 from grader.mistakes import Mistake
 from grader.parity import find_difference
 from grader.shards import Shard, shards_of
+from grader.truth import Clipping, StepTruth, train
 from grader.verdict import Failure
 from sandbox import toys
 

@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import torch
 
-from grader.fsdp01.cases import count_ranks
+from grader.cases import count_ranks
 from grader.fsdp03.diverged import Fault, GradientRecord, record_run
 from grader.fsdp03.exercise import Check
 from grader.mistakes import Mistake

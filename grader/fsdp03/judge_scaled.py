@@ -3,12 +3,12 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from grader.fsdp01.judge_step import judge_arrived, judge_weights
-from grader.fsdp01.truth import StepTruth
 from grader.fsdp03.judge_scale import Scale, torch_rule
+from grader.judge_step import judge_arrived, judge_weights
 from grader.mistakes import Mistake
 from grader.parity import find_difference
 from grader.shards import Shard
+from grader.truth import StepTruth
 from grader.verdict import Failure
 
 

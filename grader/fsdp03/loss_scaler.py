@@ -10,7 +10,7 @@ from torch import Tensor, nn
 from torch.distributed.tensor import DTensor
 
 from grader import storage
-from grader.fsdp01.cases import FROZEN, SMALL, TIED, UNEVEN, Case, new_sharded
+from grader.cases import FROZEN, SMALL, TIED, UNEVEN, Case, new_sharded
 from grader.fsdp03.exercise import Check
 from grader.fsdp03.judge_scale import Scale, judge_scales, steps_of
 from grader.fsdp03.lost_updates import as_number

@@ -10,7 +10,7 @@ from torch import nn
 
 import sandbox
 from grader import explain, verdict
-from grader.fsdp01.cases import Case
+from grader.cases import Case
 from grader.fsdp03.checkpointing import (
     MATMULS,
     PROJECTIONS,

@@ -7,13 +7,13 @@ import torch
 from torch import Tensor, nn
 from torch.distributed.device_mesh import DeviceMesh
 
-from grader.fsdp01.cases import FROZEN, SMALL, TIED, UNEVEN, Case
+from grader.cases import FROZEN, SMALL, TIED, UNEVEN, Case
 from grader.fsdp01.judge_sharding import judge_structure
 from grader.fsdp01.shard_model import Observation, observe
-from grader.fsdp01.truth import weights_of
 from grader.fsdp03.exercise import Check
 from grader.mistakes import Mistake
 from grader.shards import Shard
+from grader.truth import weights_of
 from grader.verdict import Failure
 from sandbox import toys
 from sandbox.ledger import Ledger

@@ -4,7 +4,7 @@ import functools
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
-from grader.fsdp01.cases import Case
+from grader.cases import Case
 from grader.fsdp03.checkpointing import checkpoint_every, keep_all, with_blocks
 from grader.fsdp03.exercise import Check
 from grader.fsdp03.lost_updates import as_number

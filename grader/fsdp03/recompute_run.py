@@ -14,7 +14,7 @@ from torch.distributed.fsdp import fully_shard
 from torch.utils.flop_counter import FlopCounterMode
 
 import sandbox
-from grader.fsdp01.cases import SAMPLES_PER_RANK, Case, new_mesh
+from grader.cases import SAMPLES_PER_RANK, Case, new_mesh
 from grader.shards import Shard, shards_of
 from sandbox import toys
 from sandbox.memory.category import Category, Phase

@@ -6,7 +6,7 @@ from dataclasses import replace
 
 from torch import nn
 
-from grader.fsdp01.cases import FROZEN, SMALL, TIED, UNEVEN, Case
+from grader.cases import FROZEN, SMALL, TIED, UNEVEN, Case
 from grader.fsdp03.checkpoint_blocks import DROPOUT
 from grader.fsdp03.checkpointing import MATMULS, keep_all, keep_operators
 from grader.fsdp03.exercise import Check

@@ -9,7 +9,7 @@ from torch import nn
 from torch.distributed.device_mesh import DeviceMesh
 from torch.distributed.fsdp import MixedPrecisionPolicy, fully_shard
 
-from grader.fsdp01.cases import SMALL, TIED, UNEVEN, Case, count_ranks
+from grader.cases import SMALL, TIED, UNEVEN, Case, count_ranks
 from grader.fsdp01.measure import events_of_steps, run_steps
 from grader.fsdp03.exercise import Check
 from grader.fsdp03.lost_updates import as_number
