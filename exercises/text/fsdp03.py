@@ -670,8 +670,8 @@ fsdp03.check_choose_policies(choose_policies)
 policies = fsdp03.measure_policies(seq_len=64)
 for name, (num_bytes, flops) in policies.items():
     print(f"{name:18}{num_bytes:>9,} bytes per block {flops:>11,} FLOPs recomputed")
-for budget_bytes in (3_700_000, 2_500_000, 1_800_000, 900_000, 300_000, 100_000):
-    names = choose_policies(policies, 6, 150_000, budget_bytes)
+for budget_bytes in (1_850_000, 1_250_000, 900_000, 450_000, 150_000, 50_000):
+    names = choose_policies(policies, 6, 70_000, budget_bytes)
     chosen = (
         [f"{names.count(name)} × {name}" for name in policies if name in names]
         if names

@@ -6,6 +6,7 @@ import functools
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
+import torch
 from torch import nn
 
 import sandbox
@@ -41,7 +42,7 @@ def measure(ways: Mapping[str, Apply], *, seq_len: int = 64, world_size: int = 2
 
     A way is a function model -> model; it is applied before the model is sharded.
     """
-    case = Case(world_size, {"num_blocks": 6})
+    case = _new_case(6, world_size)
     counted = _launch("measure", list(ways.values()), case, seq_len, counts_flops=True)
     for number, (name, apply) in enumerate(ways.items()):
         run = _launch("measure", [apply], case, seq_len)
@@ -71,12 +72,16 @@ def measure_saving(
         for seq_len in seq_lens:
             peaks = []
             for apply in (keep_all, functools.partial(_call, checkpoint_blocks)):
-                run = _launch("measure_saving", [apply], Case(1, {"num_blocks": depth}), seq_len)
+                run = _launch("measure_saving", [apply], _new_case(depth), seq_len)
                 if run is None:
                     return
                 peaks.append(run.memory.peak().total)
             row += f"{1 - peaks[1] / peaks[0]:>14.0%}"
         verdict.show(row)
+
+
+def _new_case(num_blocks: int, world_size: int = 1) -> Case:
+    return Case(world_size, {"num_blocks": num_blocks}, dtype=torch.float32)
 
 
 def _call(checkpoint_blocks: Any, model: toys.Transformer) -> nn.Module:
@@ -115,9 +120,7 @@ def measure_policies(*, seq_len: int = 64) -> Policies:
         for apply in WAYS.values()
         for num_blocks in (1, 2)
     ]
-    run = sandbox.launch(
-        observe_steps, applies, Case(1, {"num_blocks": 2}), seq_len, world_size=1, memory=True
-    )
+    run = sandbox.launch(observe_steps, applies, _new_case(2), seq_len, world_size=1, memory=True)
     kept = activations_by_step(run, len(applies))
     flops = [seen.backward_flops for seen in run.results[0]]
     added = [

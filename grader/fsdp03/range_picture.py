@@ -59,7 +59,7 @@ def _draw_bar(row: Element, exponent: int, count: int, tallest: int, pattern: st
     title = f"{count:,} gradients from 2^{exponent} to 2^{exponent + 1}"
     svg.box(row, x, top, width, height, MEMORY["gradients"], title=title)
     if _is_lost(exponent):
-        svg.hatch(row, x, top, width, height, pattern)
+        svg.cover(row, x, top, width, height, pattern)
 
 
 def _draw_axis(row: Element) -> None:
