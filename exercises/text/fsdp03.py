@@ -123,7 +123,7 @@ def num_underflows(gradients, scale):
 
 
 def largest_scale(gradients):
-    """Return the largest power of two by which all gradients can be multiplied and stay finite in fp16."""
+    """Return the largest power of two that keeps all gradients, times it, finite in fp16."""
     ### BEGIN SOLUTION
     largest = gradients.abs().max().item()
     return 2.0 ** math.floor(math.log2(torch.finfo(torch.float16).max / largest))
@@ -159,7 +159,7 @@ fsdp03.draw_range(1e-6 * gradients, largest_scale)
 
 # %% nbgrader={"grade": false, "grade_id": "shard_mixed", "locked": false, "schema_version": 3, "solution": true, "task": false}
 def shard_mixed(model, mesh):
-    """Shard the fp32 `model` in place, each block and the root a unit; bf16 compute, fp32 reduce; return it."""
+    """Shard `model` in place by block and root; bf16 compute, fp32 reduce; return it."""
     ### BEGIN SOLUTION
     policy = MixedPrecisionPolicy(param_dtype=torch.bfloat16, reduce_dtype=torch.float32)
     for block in model.blocks:
@@ -238,8 +238,8 @@ for world_size in (1, 2, 4, 8, 16):
 def predict_sent_bytes(root_numel, block_numels, world_size, param_itemsize, reduce_itemsize):
     """Return {"all_gather": …, "reduce_scatter": …}: bytes that a rank sends in one step.
 
-    `root_numel` elements are in the root's parameters, `block_numels` lists those of each block. A weight
-    has `param_itemsize` bytes when gathered, a gradient `reduce_itemsize` when reduced.
+    `root_numel` counts the root's elements, `block_numels` lists those of each block. A weight has
+    `param_itemsize` bytes when gathered, a gradient `reduce_itemsize` when reduced.
     """
     ### BEGIN SOLUTION
     ring = (world_size - 1) / world_size
@@ -255,14 +255,14 @@ def predict_sent_bytes(root_numel, block_numels, world_size, param_itemsize, red
 fsdp03.check_predict_sent_bytes(predict_sent_bytes)
 
 # %% [markdown]
-# Now for a model that no laptop holds: 32 blocks of 200 million weights each, and 260 million in the root, on 64 ranks.
+# Now for a model that no laptop holds: 32 blocks of 200 million weights each, and 260 million in the root, on 64 ranks; per step and rank:
 
 # %% tags=["raises-exception"]
 for name, param_itemsize, reduce_itemsize in (("fp32", 4, 4), ("mixed", 2, 4), ("bf16", 2, 2)):
     sent = predict_sent_bytes(260e6, 32 * [200e6], 64, param_itemsize, reduce_itemsize)
     gathered, reduced = sent["all_gather"] / 1e9, sent["reduce_scatter"] / 1e9
     print(
-        f"{name:8}{gathered:6.1f} GB gathered +{reduced:5.1f} GB reduced ={gathered + reduced:6.1f} GB per step and rank"
+        f"{name:6}{gathered:5.1f} GB gathered, {reduced:4.1f} GB reduced: {gathered + reduced:.1f} GB"
     )
 
 # %% [markdown]
@@ -329,8 +329,8 @@ for _ in range(40):
 print("log2(scale) by step:", *seen)
 
 # %% [markdown]
-# `torch.amp.GradScaler` does the same with `growth_interval=2000`. It, too, must be told about the other ranks; for sharded gradients
-# the flag is reduced over the mesh.
+# `torch.amp.GradScaler` does the same, with `growth_interval=2000`. Given sharded gradients it issues an `all_reduce` with MAX of one number, as
+# you do.
 #
 # ## Step 6 · One norm for all ranks · 10 points
 #
@@ -347,7 +347,7 @@ print("log2(scale) by step:", *seen)
 
 # %% nbgrader={"grade": false, "grade_id": "clip_by_global_norm", "locked": false, "schema_version": 3, "solution": true, "task": false}
 def clip_by_global_norm(parameters, max_norm):
-    """Scale the gradients in place to a global norm of at most `max_norm`; return the norm before that, a float.
+    """Scale gradients in place to a global norm of at most `max_norm`; return the norm before.
 
     Collective: every rank must call this.
     """
@@ -487,7 +487,7 @@ for record in own[place - 2 : place + 5]:
 #
 # Now to the other half of the memory. Forward keeps what backward will need: each layer's input, attention's scores, and so on. This grows
 # with batch, length and depth. **Activation checkpointing** keeps of a block its *input* alone. In backward, when the block's turn comes, its
-# forward runs once more from there. You pay with about one more forward: a third of the FLOPs of a step.
+# forward runs once more from there. You pay with about one more forward: a step takes a third more FLOPs.
 #
 # `checkpoint_wrapper(block)` returns a module that does this, in torch's NO_REENTRANT way. (The older, reentrant way runs forward without
 # autograd, and has more rules than one wants to know.) The second run must do exactly what the first did. So the wrapper restores
@@ -500,7 +500,7 @@ for record in own[place - 2 : place + 5]:
 
 # %% nbgrader={"grade": false, "grade_id": "checkpoint_blocks", "locked": false, "schema_version": 3, "solution": true, "task": false}
 def checkpoint_blocks(model, every):
-    """Checkpoint the blocks 0, every, 2 * every, … of `model`, each by itself, in place; return it."""
+    """Checkpoint the blocks 0, every, 2 * every, …, each by itself, in place; return `model`."""
     ### BEGIN SOLUTION
     for number in range(0, len(model.blocks), every):
         model.blocks[number] = checkpoint_wrapper(model.blocks[number])
@@ -544,7 +544,8 @@ for every, order in ((None, ""), (1, "checkpoint first"), (1, "shard first")):
     run = sandbox.launch(long_step, every, order, world_size=2, memory=True)
     print(
         f"{order or 'no checkpointing':18}{run.ledger.count('all_gather')} gathers, "
-        f"{run.memory.at('forward').bytes['activations']:>9,} bytes of activations, peak {run.memory.peak().total:>9,}"
+        f"{run.memory.at('forward').bytes['activations']:>9,} bytes of activations, "
+        f"peak {run.memory.peak().total:>9,}"
     )
 
 # %% [markdown]
@@ -555,7 +556,7 @@ for every, order in ((None, ""), (1, "checkpoint first"), (1, "shard first")):
 fsdp03.measure_saving(checkpoint_blocks, depths=(1, 2, 8), seq_lens=(16, 128))
 
 # %% [markdown]
-# One block alone is recomputed whole just when the peak is reached: hardly anything is saved. With depth and length the activations outweigh all
+# One block alone is recomputed whole just when the peak is reached: nothing is saved. With depth and length the activations outweigh all
 # else, and then it is 70 % and more. So the number says as much about the model as about the method. What is always true:
 # the *activations of the blocks* shrink to their inputs, and one block's worth comes back in backward.
 #
@@ -620,7 +621,7 @@ fsdp03.measure(
 def predict_activation_bytes(one_block, two_blocks, one_checkpointed, num_blocks, num_checkpointed):
     """Return the activation bytes of `num_blocks` blocks, `num_checkpointed` of them checkpointed.
 
-    The first three are measured bytes of models with one block, with two, and with one checkpointed block.
+    The first three are measured: with one block, with two, and with one checkpointed block.
     """
     ### BEGIN SOLUTION
     block = two_blocks - one_block
