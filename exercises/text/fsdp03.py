@@ -594,7 +594,7 @@ def checkpoint_selective(model):
 fsdp03.check_checkpoint_selective(checkpoint_selective)
 
 # %% [markdown]
-# All ways side by side. Backward has twice the FLOPs of forward; what is above 2 is recomputed. Recomputing everything should add 1, and
+# All ways side by side: activations kept after forward, everything held at the peak, FLOPs. Backward has twice the FLOPs of forward; what is above 2 is recomputed. Recomputing everything should add 1, and
 # adds less: torch stops as soon as it has what backward needs, and the result of a block's last matmul is not among that.
 
 # %% tags=["raises-exception"]
@@ -604,10 +604,14 @@ fsdp03.measure(
         "every third block": lambda model: checkpoint_blocks(model, 3),
         "selective": checkpoint_selective,
         "every block": lambda model: checkpoint_blocks(model, 1),
+        "the whole model": lambda model: checkpoint_wrapper(model),
     }
 )
 
 # %% [markdown]
+# The whole model as one region keeps next to nothing after forward, and saves nothing: backward recomputes all of it at once, and then holds it
+# all.
+#
 # FLOPs are not time: what selective checkpointing recomputes is no matmul, counts as no FLOP here, and yet has to be read from memory and
 # written again.
 #

@@ -49,10 +49,10 @@ def measure(ways: Mapping[str, Apply], *, seq_len: int = 64, world_size: int = 2
         if run is None or counted is None:
             return
         [kept], seen = activations_by_step(run, 1), counted.results[0][number]
+        peak = format_bytes(run.memory.peak().total)
         verdict.show(
-            f"{name:18}{format_bytes(kept):>8} of activations after forward, "
-            f"peak {format_bytes(run.memory.peak().total):>8}, "
-            f"backward {seen.backward_flops / seen.forward_flops:.2f} × the FLOPs of forward"
+            f"{name:18}{format_bytes(kept):>8} kept, peak {peak:>8}, "
+            f"backward {seen.backward_flops / seen.forward_flops:.2f} × forward"
         )
 
 
