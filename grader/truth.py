@@ -51,12 +51,12 @@ def train(
 ) -> list[StepTruth]:
     """Return what each step of one-process training must give; `model` is trained in place."""
     optimizer = torch.optim.AdamW(model.parameters(), lr=lr)
-    with _one_thread():
+    with one_thread():
         return [_step(model, optimizer, tokens, max_norm, clipping) for tokens in batches]
 
 
 @contextlib.contextmanager
-def _one_thread() -> Iterator[None]:
+def one_thread() -> Iterator[None]:
     """Compute in this thread alone: a second one takes longer to wake than a toy's step takes."""
     num_threads = torch.get_num_threads()
     torch.set_num_threads(1)

@@ -14,7 +14,7 @@
 # # fsdp03 · Mixed precision and activation checkpointing
 #
 # **Why.** Sharding divides weights, gradients and moments by the number of ranks (fsdp01). Two things stay. What is gathered
-# and computed is still in fp32: four bytes a number, and none of the fast matrix units of a GPU. And the *activations*, what
+# and computed is still in fp32: four bytes a number, and not the fastest matrix units of a GPU. And the *activations*, what
 # forward keeps for backward, are each rank's own: no sharding of weights makes them fewer.
 #
 # **How.** *Mixed precision* computes and gathers in 16 bits, and keeps the weights themselves in 32. *Activation
@@ -88,6 +88,18 @@ fsdp03.check_lost_updates(lost_updates)
 fsdp03.draw_spacing(weight=1.0, update=0.003)
 
 # %% [markdown]
+# And again, and again. *Predict:* where is the weight after 1,000 such steps?
+
+# %% tags=["raises-exception"]
+for dtype in (torch.float32, torch.float16, torch.bfloat16):
+    weight = torch.tensor(1.0, dtype=dtype)
+    for _ in range(1_000):
+        weight += 0.003
+    print(f"{dtype!s:16}{weight.item():.4f}")
+
+# %% [markdown]
+# In bf16 it never moved. In fp16 it moved too far: above 2 the numbers are 0.00195 apart, and each 0.003 becomes 0.0039.
+#
 # Now with a real model and a usual learning rate. One step of plain gradient descent, with the weights stored in each format:
 
 # %% tags=["raises-exception"]
@@ -211,6 +223,7 @@ def reduce_error(dtype):
     """Return the relative error of an all_reduce in `dtype` of numbers that scatter around 1."""
     generator = torch.Generator().manual_seed(dist.get_rank())
     numbers = 1 + torch.randn(20_000, generator=generator)
+    numbers = numbers.to(sandbox.device())
     exact, rounded = numbers.double(), numbers.to(dtype)
     dist.all_reduce(exact)
     dist.all_reduce(rounded)
@@ -290,7 +303,7 @@ def unscale_gradients(parameters, scale):
     """
     ### BEGIN SOLUTION
     gradients = [weight.grad.to_local() for weight in parameters if weight.grad is not None]
-    found_inf = torch.zeros(1)
+    found_inf = torch.zeros(1, device=sandbox.device())
     for gradient in gradients:
         gradient.div_(scale)
         if not gradient.isfinite().all():

@@ -21,7 +21,8 @@ class ScaledStep:
     scale_after: Scale
     arrived: list[dict[str, Shard]]
     weights: dict[str, Shard]
-    is_inf_left: bool = False  # among this rank's gradients, before the step
+    is_inf_left: bool  # among this rank's gradients, before the step
+    after_backward: dict[str, Shard]  # the gradients, before anything else is done to them
 
 
 def judge_steps(
@@ -77,6 +78,14 @@ def _judge_good(
             came="none",
             where="every rank",
         )
+    unscaled = [seen.after_backward for seen in ranks]
+    if ranks[0].scale_before[0] != 1 and find_difference(unscaled, truths[-1].gradients) is None:
+        return Failure(
+            mistake=Mistake.FP16_NO_SCALER,
+            expected=f"after backward, gradients times the scale {ranks[0].scale_before[0]:g}",
+            came="the gradients themselves",
+            where="every rank",
+        )
     failure = judge_arrived([seen.arrived for seen in ranks], truths, max_norm)
     if failure is None:
         return None
@@ -92,7 +101,6 @@ def _name(ranks: Sequence[ScaledStep], truth: StepTruth, max_norm: float) -> Mis
     factors = {
         Mistake.NOT_UNSCALED: scale,
         Mistake.CLIPPED_BEFORE_UNSCALE: min(1.0, max_norm / (scale * truth.grad_norm)),
-        Mistake.LOSS_NOT_SCALED: min(1.0, max_norm * scale / truth.grad_norm) / scale,
     }
     named = [
         mistake

@@ -13,7 +13,7 @@ from grader.fsdp01.shard_model import Observation, observe
 from grader.fsdp03.exercise import Check
 from grader.mistakes import Mistake
 from grader.shards import Shard
-from grader.truth import weights_of
+from grader.truth import one_thread, weights_of
 from grader.verdict import Failure
 from sandbox import toys
 from sandbox.ledger import Ledger
@@ -92,7 +92,9 @@ def judge_gradients(gradients: Sequence[Mapping[str, Shard]], case: Case) -> Fai
     """Compare with bf16 compute in one process; the logits may be bf16 or cast to fp32."""
     failures = []
     for logits_dtype in (torch.bfloat16, torch.float32):
-        failure = _judge_gradients(gradients, mixed_gradients(case, logits_dtype))
+        with one_thread():
+            truth = mixed_gradients(case, logits_dtype)
+        failure = _judge_gradients(gradients, truth)
         if failure is None:
             return None
         failures.append(failure)

@@ -24,7 +24,7 @@ TrainStep = Callable[[nn.Module, torch.optim.Optimizer, Tensor, Scaler, float], 
 
 # The max_norm of each round: first no gradient is clipped, then every one is.
 ROUNDS = (1e9, 0.5)
-NUM_STEPS = 4
+NUM_STEPS = 3
 OVERFLOWS = (1,)  # the steps in which one rank finds an inf
 SCALE, GROWTH_INTERVAL = 1024.0, 2
 
@@ -65,11 +65,13 @@ def _observe_steps(train_step: TrainStep, case: Case, max_norm: float) -> list[S
         before = float(scaler["scale"]), int(scaler["num_good_steps"])
         is_inf_left = not _are_finite(model)
         tokens = case.tokens(step, dist.get_rank()).to(sandbox.device())
-        with _inf_after_backward(model, is_planted=step in OVERFLOWS):
+        with _inf_after_backward(model, is_planted=step in OVERFLOWS) as after_backward:
             returned = as_bool(train_step(model, optimizer, tokens, scaler, max_norm))
         after = float(scaler["scale"]), int(scaler["num_good_steps"])
         weights = shards_of(model.named_parameters())
-        seen.append(ScaledStep(returned, before, after, list(arrived), weights, is_inf_left))
+        seen.append(
+            ScaledStep(returned, before, after, list(arrived), weights, is_inf_left, after_backward)
+        )
     return seen
 
 
@@ -79,13 +81,18 @@ def _are_finite(model: nn.Module) -> bool:
 
 
 @contextlib.contextmanager
-def _inf_after_backward(model: nn.Module, *, is_planted: bool) -> Iterator[None]:
-    """Let backward leave an inf in one gradient of rank 1, or of the only rank."""
+def _inf_after_backward(model: nn.Module, *, is_planted: bool) -> Iterator[dict[str, Shard]]:
+    """Let backward leave an inf in one gradient of rank 1, or of the only rank.
+
+    What is yielded holds the gradients after backward, from before that.
+    """
+    seen: dict[str, Shard] = {}
     backward = torch.autograd.backward
     is_here = is_planted and dist.get_rank() == 1 % dist.get_world_size()
 
     def overflowing(*args: Any, **kwargs: Any) -> None:
         backward(*args, **kwargs)
+        seen.update(shards_of((name, weight.grad) for name, weight in model.named_parameters()))
         gradients = [weight.grad for weight in model.parameters() if weight.grad is not None]
         local = [gradient.to_local() for gradient in gradients]  # type: ignore[attr-defined]
         if is_here:
@@ -93,7 +100,7 @@ def _inf_after_backward(model: nn.Module, *, is_planted: bool) -> Iterator[None]
 
     torch.autograd.backward = overflowing
     try:
-        yield
+        yield seen
     finally:
         torch.autograd.backward = backward
 

@@ -112,8 +112,8 @@ CLIPPED_BEFORE_UNSCALE = (
     "The gradients were clipped while they still carried the loss scale.",
     "unscale first, then clip: max_norm is meant for the true gradients",
 )
-LOSS_NOT_SCALED = (
-    "The gradients are divided by the scale, but the loss was never multiplied by it.",
+FP16_NO_SCALER = (
+    "Backward ran on the loss as it is: in fp16 its small gradients are lost.",
     'backward the scaled loss: (loss * scaler["scale"]).backward()',
 )
 SKIPPED_A_GOOD_STEP = (

@@ -1,7 +1,7 @@
 """Unscaled what was never scaled."""
 
 CHECK = "train_step"
-CODE = "LOSS_NOT_SCALED"
+CODE = "FP16_NO_SCALER"
 
 
 def train_step(model, optimizer, tokens, scaler, max_norm):
