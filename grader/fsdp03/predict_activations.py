@@ -15,7 +15,7 @@ from grader.verdict import Failure
 Predict = Callable[[int, int, int, int, int], float]
 
 SEQ_LENS = (16, 40)
-TARGETS = ((5, 0), (5, 5), (6, 2))  # (num_blocks, num_checkpointed)
+TARGETS = ((4, 0), (3, 3), (4, 2))  # (num_blocks, num_checkpointed)
 MODEL = {"num_blocks": max(num_blocks for num_blocks, _ in TARGETS)}
 
 
@@ -30,7 +30,7 @@ class Measured:
 
 
 def check_predict_activation_bytes(predict_activation_bytes: Predict) -> None:
-    """Judge the prediction for models of up to 6 blocks, some of them checkpointed."""
+    """Judge the prediction for models of up to 4 blocks, some of them checkpointed."""
     proof = f"the prediction is what a rank holds, to the byte, for {len(TARGETS)} models each at\n"
     proof += "  two sequence lengths"
     with Check("predict_activation_bytes", proof, predict_activation_bytes) as check:
@@ -38,7 +38,14 @@ def check_predict_activation_bytes(predict_activation_bytes: Predict) -> None:
         for seq_len in SEQ_LENS:
             case = Case(1, MODEL)
             run = check.launch(
-                observe_steps, _ways(), case, seq_len, world_size=1, case=case.text, memory=True
+                observe_steps,
+                _ways(),
+                case,
+                seq_len,
+                counts_flops=False,
+                world_size=1,
+                case=case.text,
+                memory=True,
             )
             one, two, checkpointed, *targets = activations_by_step(run, 3 + len(TARGETS))
             measured.append(Measured(one, two, checkpointed, tuple(targets)))
