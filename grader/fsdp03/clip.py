@@ -1,7 +1,7 @@
 """Step 6: clip by the norm of the whole gradient, of which each rank holds some rows."""
 
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 import torch.distributed as dist
 from torch import nn
@@ -19,6 +19,12 @@ from grader.verdict import Failure
 from sandbox import toys
 
 Clip = Callable[[Iterable[nn.Parameter], float], float]
+# What to do where this is written by hand, not left to torch.
+NEXT_STEPS = {
+    Mistake.LOCAL_GRAD_NORM: "all_reduce the sum of squares of this rank's part; then the root",
+    Mistake.WRONG_GRAD_NORM: "add up squares over all gradients and ranks; the root comes last",
+    Mistake.NOT_CLIPPED: "change the gradients themselves, in place: gradient.mul_(…)",
+}
 MAX_NORMS = (0.5, 16.0)  # one that shortens every gradient here, one that shortens none
 
 
@@ -79,7 +85,8 @@ def judge(seen: Sequence[Clipped], case: Case, max_norm: float) -> Failure | Non
             or judge_gradients(gradients, [truth], max_norm)
         )
 
-    return judge_any_clipping(judge_by)
+    failure = judge_any_clipping(judge_by)
+    return failure and replace(failure, next_step=NEXT_STEPS.get(failure.mistake, ""))
 
 
 def _judge_lengthened(

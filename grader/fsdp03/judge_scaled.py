@@ -3,6 +3,7 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
+from grader.cases import count_ranks
 from grader.fsdp03.judge_scale import Scale, torch_rule
 from grader.judge_step import judge_arrived, judge_weights
 from grader.mistakes import Mistake
@@ -59,7 +60,7 @@ def _judge_skipped(ranks: Sequence[ScaledStep]) -> Failure | None:
         mistake=Mistake.STEPPED_ON_INF if is_agreed else Mistake.DIVERGENT_DECISION,
         expected="no optimizer.step(): one rank's gradient is inf",
         came=f"optimizer.step() on {_name_ranks(stepped)}",
-        where=f"{len(ranks)} ranks",
+        where=count_ranks(len(ranks)),
     )
 
 

@@ -82,6 +82,8 @@ def as_number(answer: object) -> float | str:
     """Return a number, also one in a tensor, or the name of what came instead."""
     if isinstance(answer, Tensor) and answer.numel() == 1:
         answer = answer.item()
+    if isinstance(answer, str):
+        return "str"
     number = storage.plain(answer)
     return number if isinstance(number, str) else float(number)
 

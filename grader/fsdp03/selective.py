@@ -66,6 +66,12 @@ def judge_recomputed(own: Recomputed, plain: Recomputed, num_blocks: int) -> Fai
             expected=f"{num_blocks} blocks recomputed in backward",
             came="none",
         )
+    if own.recomputed["the norm"]:
+        return Failure(
+            mistake=Mistake.ROOT_CHECKPOINTED,
+            expected=f"{num_blocks} blocks recomputed, each by itself",
+            came="the last norm, too",
+        )
     if own.backward_flops <= plain.backward_flops:
         return None
     return Failure(

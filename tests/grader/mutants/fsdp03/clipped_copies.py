@@ -2,6 +2,7 @@
 
 CHECK = "clip_by_global_norm"
 CODE = "NOT_CLIPPED"
+NEXT_STEP = "change the gradients themselves, in place: gradient.mul_(…)"
 
 
 def clip_by_global_norm(parameters, max_norm):

@@ -2,6 +2,7 @@
 
 CHECK = "clip_by_global_norm"
 CODE = "LOCAL_GRAD_NORM"
+NEXT_STEP = "all_reduce the sum of squares of this rank's part; then the root"
 
 
 def clip_by_global_norm(parameters, max_norm):

@@ -2,6 +2,7 @@
 
 CHECK = "clip_by_global_norm"
 CODE = "WRONG_GRAD_NORM"
+NEXT_STEP = "add up squares over all gradients and ranks; the root comes last"
 
 
 def clip_by_global_norm(parameters, max_norm):
