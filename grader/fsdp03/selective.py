@@ -15,9 +15,12 @@ from grader.fsdp03.recompute_run import Recomputed, activations_by_step, observe
 from grader.mistakes import Mistake
 from grader.verdict import Failure
 from sandbox import toys
+from sandbox.errors import RankError
 
 CheckpointSelective = Callable[[toys.Transformer], nn.Module]
 
+# How torch 2.13 fails where a selective region holds units of FSDP2.
+UNITS_INSIDE = "_record_function_enter_new.default invocation index"
 CASES = (
     Case(world_size=2, model={**TIED, **DROPOUT}, data_seed=2),
     Case(world_size=3, model={**UNEVEN, **DROPOUT}, frozen=FROZEN),
@@ -34,17 +37,32 @@ def check_checkpoint_selective(checkpoint_selective: CheckpointSelective) -> Non
     applies = [keep_all, functools.partial(keep_operators, kept=MATMULS), checkpoint_selective]
     with Check("checkpoint_selective", proof, checkpoint_selective) as check:
         for case in CASES:
-            run = check.launch(
-                observe_steps,
-                applies,
-                case,
-                world_size=case.world_size,
-                case=case.text,
-                memory=True,
-            )
+            try:
+                run = check.launch(
+                    observe_steps,
+                    applies,
+                    case,
+                    world_size=case.world_size,
+                    case=case.text,
+                    memory=True,
+                )
+            except RankError as error:
+                check.judge(judge_raised(error))
+                raise
             check.judge(judge_returned([seen[-1] for seen in run.results]))
             kept = activations_by_step(run, len(applies))
             check.judge(judge(run.results, kept, case.model["num_blocks"]))
+
+
+def judge_raised(error: RankError) -> Failure | None:
+    """Tell a region around FSDP's units, whose hooks torch cannot recompute selectively."""
+    if UNITS_INSIDE not in error.exc_message:
+        return None
+    return Failure(
+        mistake=Mistake.ROOT_CHECKPOINTED,
+        expected="regions inside the units: each block one",
+        came=f"{error.exc_type}: {error.exc_message.partition('. ')[0]}",
+    )
 
 
 def judge(
@@ -65,12 +83,6 @@ def judge_recomputed(own: Recomputed, plain: Recomputed, num_blocks: int) -> Fai
             mistake=Mistake.NOT_CHECKPOINTED,
             expected=f"{num_blocks} blocks recomputed in backward",
             came="none",
-        )
-    if own.recomputed["the norm"]:
-        return Failure(
-            mistake=Mistake.ROOT_CHECKPOINTED,
-            expected=f"{num_blocks} blocks recomputed, each by itself",
-            came="the last norm, too",
         )
     if own.backward_flops <= plain.backward_flops:
         return None
