@@ -17,7 +17,7 @@ def main(arguments: list[str] | None = None) -> int:
     commands.add_parser("learn", help="bring the learner's folder up to date")
     reset = commands.add_parser("reset", help="keep your copy of a notebook aside, get a fresh one")
     reset.add_argument("name", help="for example fsdp01")
-    commands.add_parser("grade", help="grade sample submissions of fsdp01 and show the results")
+    commands.add_parser("grade", help="grade sample submissions and show the results")
     options, flags = parser.parse_known_args(arguments)
     if flags and options.command != "lab":
         parser.error(f"unrecognized arguments: {' '.join(flags)}")
@@ -38,9 +38,9 @@ def _run(options: argparse.Namespace, flags: list[str]) -> int:
         _show(lab.prepare())
         lab.start(flags)
     if options.command == "grade":
-        from grader.demonstration import grade_samples
+        from grader.demonstration import grade_all_samples
 
-        return grade_samples()
+        return grade_all_samples()
     from grader.learn import fill, reset
 
     _show(reset(options.name) if options.command == "reset" else fill())

@@ -19,13 +19,18 @@ from grader.course import find_page
 from grader.course_directory import CellResult, CourseDirectory
 from grader.mistakes import Mistake
 from grader.nbgrader_plugin.scoring import Outcome
-from grader.samples import read_samples, submission
+from grader.samples import exercises_with_samples, read_samples, submission
 
 NUM_AT_ONCE = 2  # each is a process of its own; nbgrader's database takes their turns
 ZERO_MARKS = {Outcome.NOT_SOLVED: "[dim]○", Outcome.NOT_RUN: "[dim]–"}
 
 
-def grade_samples(exercise: str = "fsdp01") -> int:
+def grade_all_samples() -> int:
+    """Grade the samples of every exercise that has some; return 1 if one was not graded."""
+    return max(grade_samples(exercise) for exercise in exercises_with_samples())
+
+
+def grade_samples(exercise: str) -> int:
     """Grade the samples of one exercise and print a table; return 1 if one was not graded."""
     console = Console()
     with tempfile.TemporaryDirectory(prefix="shardlab-grade-") as root:

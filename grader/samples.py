@@ -10,6 +10,11 @@ from grader.course import ROOT
 SAMPLES = ROOT / "exercises" / "samples"
 
 
+def exercises_with_samples() -> list[str]:
+    """Return the names of the exercises that have samples, in order."""
+    return sorted(path.name for path in SAMPLES.iterdir() if path.is_dir())
+
+
 def read_samples(exercise: str) -> dict[str, str]:
     """Return the text of each sample of `exercise`, by the name of its student."""
     paths = sorted((SAMPLES / exercise).glob("*.py"))

@@ -5,6 +5,8 @@ from enum import Enum, unique
 from grader.mistakes import (
     checkpointing,
     counting_bytes,
+    deepspeed,
+    partitioning,
     precision,
     ray_training,
     recomputing,
@@ -133,6 +135,45 @@ class Mistake(Enum):
     ALL_REDUCE_COUNTED_ONCE = counting_bytes.ALL_REDUCE_COUNTED_ONCE
     DDP_PADDED = counting_bytes.DDP_PADDED
     ESTIMATE_WRONG = counting_bytes.ESTIMATE_WRONG
+    MASTER_WEIGHTS_FORGOTTEN = counting_bytes.MASTER_WEIGHTS_FORGOTTEN
+    PARTITIONED_TOO_EARLY = counting_bytes.PARTITIONED_TOO_EARLY
+    PARTITIONED_TOO_LATE = counting_bytes.PARTITIONED_TOO_LATE
+    GATHER_FORGOTTEN = counting_bytes.GATHER_FORGOTTEN
+    # partitioning
+    NOT_PADDED = partitioning.NOT_PADDED
+    PADDED_EACH = partitioning.PADDED_EACH
+    PADDED_TOO_MUCH = partitioning.PADDED_TOO_MUCH
+    PADDING_NOT_ZERO = partitioning.PADDING_NOT_ZERO
+    WRONG_ORDER = partitioning.WRONG_ORDER
+    NOT_A_VIEW = partitioning.NOT_A_VIEW
+    WRONG_PARTITION = partitioning.WRONG_PARTITION
+    OPTIMIZER_REPLICATED = partitioning.OPTIMIZER_REPLICATED
+    OPTIMIZER_WITHOUT_SHARDS = partitioning.OPTIMIZER_WITHOUT_SHARDS
+    GRADIENTS_KEPT_WHOLE = partitioning.GRADIENTS_KEPT_WHOLE
+    PARAMETERS_NOT_RELEASED = partitioning.PARAMETERS_NOT_RELEASED
+    NOT_GATHERED_IN_TIME = partitioning.NOT_GATHERED_IN_TIME
+    UNIT_TOO_LARGE = partitioning.UNIT_TOO_LARGE
+    FROZEN_WITH_TRAINED = partitioning.FROZEN_WITH_TRAINED
+    PARAMETERS_LOST = partitioning.PARAMETERS_LOST
+    ALL_REDUCE_FOR_REDUCE_SCATTER = partitioning.ALL_REDUCE_FOR_REDUCE_SCATTER
+    NOT_GATHERED = partitioning.NOT_GATHERED
+    WRONG_TRAFFIC = partitioning.WRONG_TRAFFIC
+    NOT_REVERSED = partitioning.NOT_REVERSED
+    BUCKETS_UNEVEN = partitioning.BUCKETS_UNEVEN
+    ACCUMULATION_LOST = partitioning.ACCUMULATION_LOST
+    FROZEN_CHANGED = partitioning.FROZEN_CHANGED
+    # deepspeed
+    DS_UNKNOWN_KEY = deepspeed.DS_UNKNOWN_KEY
+    BATCH_SIZE_CONTRADICTION = deepspeed.BATCH_SIZE_CONTRADICTION
+    TWO_PRECISIONS = deepspeed.TWO_PRECISIONS
+    DS_KEY_WITHOUT_EFFECT = deepspeed.DS_KEY_WITHOUT_EFFECT
+    DS_BAD_VALUE = deepspeed.DS_BAD_VALUE
+    DS_CONFIG_WRONG = deepspeed.DS_CONFIG_WRONG
+    LOSS_SCALED_TWICE = deepspeed.LOSS_SCALED_TWICE
+    ENGINE_STEP_SKIPPED = deepspeed.ENGINE_STEP_SKIPPED
+    ENGINE_BYPASSED = deepspeed.ENGINE_BYPASSED
+    SIZE0_WEIGHTS = deepspeed.SIZE0_WEIGHTS
+    RANK0_ONLY_DS_SAVE = deepspeed.RANK0_ONLY_DS_SAVE
     # precision
     WRONG_COUNT = precision.WRONG_COUNT
     SUM_PROMOTED = precision.SUM_PROMOTED

@@ -11,7 +11,7 @@ from grader.course import ROOT
 from grader.course_directory import CourseDirectory
 
 MARK = "SHARDLAB_TEST_COURSE"  # tells a test's own processes from all others
-pytest.register_assert_rewrite("exercise_tests")
+pytest.register_assert_rewrite("exercise_tests", "grading_tests")
 DUMMY = Path(__file__).parent / "dummy"
 
 

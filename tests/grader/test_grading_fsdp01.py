@@ -2,12 +2,9 @@
 
 import json
 
-import psutil
 import pytest
+from grading_tests import graded_course, processes_of
 
-from grader.course import find_page
-from grader.course_directory import CourseDirectory
-from grader.demonstration import grade
 from grader.nbgrader_plugin.scoring import Outcome
 from grader.samples import submission
 
@@ -37,23 +34,15 @@ def save_checkpoint(directory, model, optimizer, next_epoch):
 """
 
 
-class MarkedCourse(CourseDirectory):
-    """A course directory whose processes can be told from all others."""
-
-    def environment(self):
-        return {**super().environment(), "SHARDLAB_TEST_COURSE": str(self.root)}
-
-
 @pytest.fixture(scope="module")
 def course(tmp_path_factory):
     """Return the course after grading three submissions, two at a time, and their feedback."""
-    course = MarkedCourse.create(tmp_path_factory.mktemp("course"), find_page("fsdp01").text)
-    course.submit("right", submission(course.source(), ""))
-    course.submit("mixed", submission(course.source(), MIXED))
-    course.submit("blank", json.dumps(course.released()))
-    assert len(list(grade(course, ["right", "mixed", "blank"]))) == 3
-    course.nbgrader("generate_feedback").check_returncode()
-    return course
+    notebooks = {
+        "right": lambda course: submission(course.source(), ""),
+        "mixed": lambda course: submission(course.source(), MIXED),
+        "blank": lambda course: json.dumps(course.released()),
+    }
+    return graded_course(tmp_path_factory.mktemp("course"), "fsdp01", notebooks)
 
 
 def test_reference_solution_gets_100(course):
@@ -84,6 +73,4 @@ def test_answer_that_ends_the_kernel_costs_its_own_points(course):
 
 
 def test_no_kernel_and_no_rank_is_left(course):
-    environments = (process.info["environ"] for process in psutil.process_iter(["environ"]))
-    places = [(environ or {}).get("SHARDLAB_TEST_COURSE") for environ in environments]
-    assert str(course.root) not in places
+    assert processes_of(course) == []

@@ -1,12 +1,8 @@
 """fsdp03 in nbgrader's own hands: a mixed submission keeps the points of its right answers."""
 
-import json
-
 import pytest
+from grading_tests import graded_course, judge_right_and_blank
 
-from grader.course import find_page
-from grader.course_directory import CourseDirectory
-from grader.demonstration import grade
 from grader.nbgrader_plugin.scoring import Outcome
 from grader.samples import submission
 
@@ -41,19 +37,11 @@ CALLS_IT_NOT = {
 }
 
 
-def graded(tmp_path_factory, **notebooks):
-    """Return the course after grading these submissions, two at a time, and their feedback."""
-    course = CourseDirectory.create(tmp_path_factory.mktemp("course"), find_page("fsdp03").text)
-    for student, make in notebooks.items():
-        course.submit(student, make(course))
-    assert len(list(grade(course, list(notebooks)))) == len(notebooks)
-    course.nbgrader("generate_feedback").check_returncode()
-    return course
-
-
 @pytest.fixture(scope="module")
 def mixed(tmp_path_factory):
-    return graded(tmp_path_factory, mixed=lambda course: submission(course.source(), MIXED))
+    """Return the course after grading the mixed submission."""
+    notebooks = {"mixed": lambda course: submission(course.source(), MIXED)}
+    return graded_course(tmp_path_factory.mktemp("course"), "fsdp03", notebooks)
 
 
 def test_mistakes_cost_their_own_points_and_are_named_in_the_feedback(mixed):
@@ -74,13 +62,5 @@ def test_answer_that_ends_the_kernel_costs_its_own_points(mixed):
 
 
 @pytest.mark.slow
-def test_right_gets_100_and_released_0_each_cell_not_solved_yet(tmp_path_factory):
-    course = graded(
-        tmp_path_factory,
-        right=lambda course: submission(course.source(), ""),
-        blank=lambda course: json.dumps(course.released()),
-    )
-    assert {cell.outcome for cell in course.results("right")} == {Outcome.PASSED}
-    assert sum(cell.score for cell in course.results("right")) == 100
-    assert {cell.outcome for cell in course.results("blank")} == {Outcome.NOT_SOLVED}
-    assert sum(cell.score for cell in course.results("blank")) == 0
+def test_reference_solution_gets_100_and_the_released_notebook_0(tmp_path):
+    judge_right_and_blank(tmp_path, "fsdp03")

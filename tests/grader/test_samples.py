@@ -4,9 +4,9 @@ import json
 
 import pytest
 
-from grader.course import find_page
+from grader.course import find_page, pages
 from grader.notebooks import build_page
-from grader.samples import read_answers, read_samples, submission
+from grader.samples import exercises_with_samples, read_answers, read_samples, submission
 
 MODULE = '''"""A sample."""
 
@@ -52,3 +52,7 @@ def test_every_sample_differs_from_the_reference(student):
     before = json.dumps([["".join(cell["source"])] for cell in notebook["cells"]])
     made = json.loads(submission(notebook, read_samples("fsdp01")[student]))
     assert json.dumps([["".join(cell["source"])] for cell in made["cells"]]) != before
+
+
+def test_every_exercise_has_samples_and_every_sample_an_exercise():
+    assert exercises_with_samples() == [page.name for page in pages() if page.is_exercise]

@@ -1,0 +1,93 @@
+"""DeepSpeed engines as the grader makes and reads them, and the truth that they must meet."""
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import torch
+import torch.distributed as dist
+from torch import Tensor, nn
+
+from grader.cases import TIED, UNEVEN, Case
+from grader.fsdp02.ds_config import LR
+from grader.truth import StepTruth, train
+
+FROZEN = ("blocks.0.attention.key.weight",)
+MAX_NORM = 0.5
+ACCUMULATION_STEPS = 2
+NUM_STEPS = 2
+# DeepSpeed takes norms and keeps moments in float32, whatever the model's dtype.
+TOLERANCE = 2e-5
+PERSISTENT_NUMEL = 100  # some parameters stay whole, most do not
+
+# The stage, and the model and ranks to train it on.
+CASES = (
+    (1, Case(world_size=3, model=UNEVEN, frozen=FROZEN, data_seed=1, dtype=torch.float32)),
+    (2, Case(world_size=2, model=TIED, data_seed=2, dtype=torch.float32)),
+    (3, Case(world_size=2, model=TIED, frozen=FROZEN, data_seed=3, dtype=torch.float32)),
+)
+
+
+def new_config(stage: int, world_size: int) -> dict[str, Any]:
+    """Return a config for training in fp32, in buckets that a toy fills."""
+    zero: dict[str, Any] = {"stage": stage, "reduce_bucket_size": 4_000}
+    if stage == 3:
+        zero["stage3_param_persistence_threshold"] = PERSISTENT_NUMEL
+    return {
+        "train_batch_size": 2 * ACCUMULATION_STEPS * world_size,
+        "train_micro_batch_size_per_gpu": 2,
+        "gradient_accumulation_steps": ACCUMULATION_STEPS,
+        "gradient_clipping": MAX_NORM,
+        "optimizer": {"type": "AdamW", "params": {"lr": LR, "torch_adam": True}},
+        "zero_optimization": zero,
+    }
+
+
+def new_engine(model: nn.Module, stage: int) -> Any:
+    """Return an engine over the trained parameters of `model`. Collective: all ranks."""
+    import deepspeed
+
+    trained = [parameter for parameter in model.parameters() if parameter.requires_grad]
+    config = new_config(stage, dist.get_world_size())
+    engine, *_ = deepspeed.initialize(model=model, config=config, model_parameters=trained)
+    return engine
+
+
+def micro_batches(case: Case, num_steps: int, first: int = 0) -> list[Tensor]:
+    """Return this rank's micro-batches of `num_steps` steps, from step `first` on."""
+    numbers = range(first * ACCUMULATION_STEPS, (first + num_steps) * ACCUMULATION_STEPS)
+    return [case.tokens(number, dist.get_rank()) for number in numbers]
+
+
+def gathered(model: nn.Module) -> dict[str, Tensor]:
+    """Return every parameter whole, as a copy. Collective: all ranks."""
+    import deepspeed
+
+    with deepspeed.zero.GatheredParameters(list(model.parameters())):
+        named = model.named_parameters()
+        return {name: weight.detach().to("cpu", copy=True) for name, weight in named}
+
+
+def truths_of(case: Case, num_steps: int) -> list[StepTruth]:
+    """Return one process's steps on all ranks' micro-batches, clipped as DeepSpeed clips."""
+    batches = [
+        torch.cat([case.global_tokens(first + micro) for micro in range(ACCUMULATION_STEPS)])
+        for first in range(0, num_steps * ACCUMULATION_STEPS, ACCUMULATION_STEPS)
+    ]
+    return train(case.new_model(), LR, batches, MAX_NORM)
+
+
+def furthest(
+    weights_by_rank: Sequence[Mapping[str, Tensor]], truth: Mapping[str, Tensor]
+) -> tuple[int, str, float, float] | None:
+    """Return (rank, name, expected, came) of the largest difference beyond rounding, or None."""
+    worst: tuple[float, tuple[int, str, float, float]] | None = None
+    for rank, weights in enumerate(weights_by_rank):
+        for name, whole in truth.items():
+            gap = (weights[name].to(whole.dtype) - whole).abs().flatten()
+            gap = torch.where(gap.isnan(), torch.inf, gap)
+            place = int(gap.argmax())
+            if gap[place] > TOLERANCE and (worst is None or gap[place] > worst[0]):
+                expected = whole.flatten()[place].item()
+                came = weights[name].flatten()[place].item()
+                worst = (gap[place].item(), (rank, name, expected, came))
+    return None if worst is None else worst[1]

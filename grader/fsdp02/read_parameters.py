@@ -1,0 +1,84 @@
+"""Step 10: whole parameters of a model whose values lie in the ranks' shards."""
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from torch import Tensor, nn
+
+import sandbox
+from grader.cases import Case
+from grader.fsdp02.engines import CASES, furthest, micro_batches, new_engine, truths_of
+from grader.fsdp02.exercise import Check
+from grader.mistakes import Mistake
+from grader.verdict import Failure
+from sandbox import toys
+
+Read = Callable[[nn.Module], dict[str, Tensor]]
+
+
+def check_read_parameters(read_parameters: Read) -> None:
+    """Judge `read_parameters(model) -> {name: whole parameter}` at stages 1 and 3."""
+    proof = "every rank gets every weight whole, and keeps it: at ZeRO-1 and ZeRO-3"
+    with Check("read_parameters", proof, read_parameters) as check:
+        for stage, case in (CASES[0], CASES[2]):
+            text = f"ZeRO-{stage}, {case.text}"
+            run = check.launch(
+                observe, read_parameters, stage, case, world_size=case.world_size, case=text
+            )
+            check.judge(judge(run.results, case))
+
+
+def observe(read_parameters: Read, stage: int, case: Case) -> dict[str, Tensor] | str:
+    """Train one step, read, and train once more: what was read must stay as it is."""
+    model = case.new_model()
+    engine = new_engine(model, stage)
+    _train_step(engine, case, 0)
+    answer = read_parameters(model)
+    if not isinstance(answer, dict):
+        return "None" if answer is None else type(answer).__name__
+    _train_step(engine, case, 1)
+    plain = {str(name): value for name, value in answer.items()}
+    if not all(isinstance(value, Tensor) for value in plain.values()):
+        return "a dict of other things than tensors"
+    return {name: value.detach().to("cpu", copy=True) for name, value in plain.items()}
+
+
+def _train_step(engine: Any, case: Case, step: int) -> None:
+    for tokens in micro_batches(case, 1, first=step):
+        tokens = tokens.to(sandbox.device())
+        engine.backward(toys.next_token_loss(engine(tokens), tokens))
+        engine.step()
+
+
+def judge(answers: Sequence[dict[str, Tensor] | str], case: Case) -> Failure | None:
+    """Judge names and shapes, then the values after one step."""
+    [truth] = truths_of(case, 1)
+    shapes = {name: tuple(weight.shape) for name, weight in truth.weights.items()}
+    for rank, answer in enumerate(answers):
+        if isinstance(answer, str) or set(answer) != set(shapes):
+            came = answer if isinstance(answer, str) else f"names {', '.join(sorted(answer))[:60]}…"
+            return Failure(
+                mistake=Mistake.WRONG_RESULT,
+                expected=f"a dict of {len(shapes)} names of the model's parameters",
+                came=came,
+                where=f"rank {rank}",
+            )
+        for name, shape in shapes.items():
+            if tuple(answer[name].shape) != shape:
+                return Failure(
+                    mistake=Mistake.SIZE0_WEIGHTS,
+                    expected=f"'{name}' of shape {shape}",
+                    came=f"shape {tuple(answer[name].shape)}",
+                    where=f"rank {rank}",
+                )
+    found = furthest([answer for answer in answers if isinstance(answer, dict)], truth.weights)
+    if found is None:
+        return None
+    rank, name, expected, came_value = found
+    return Failure(
+        mistake=Mistake.WRONG_WEIGHTS,
+        expected=f"weight {expected:.6g}, as it was when it was read",
+        came=f"{came_value:.6g}",
+        where=f"rank {rank}, '{name}'",
+        next_step="clone each weight inside the context: the next step changes what is not a copy",
+    )

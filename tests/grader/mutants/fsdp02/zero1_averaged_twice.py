@@ -1,0 +1,16 @@
+"""AVG, and divided once more."""
+
+CHECK = "zero1"
+CODE = "GRADIENTS_AVERAGED_TWICE"
+NEXT_STEP = "average once"
+
+
+def zero1_step(flat, optimizer):
+    gradients = flatten([p.grad for p in flat.parameters], dist.get_world_size())
+    gradients /= dist.get_world_size()
+    flat.shard.grad = torch.empty_like(flat.shard)
+    dist.reduce_scatter_tensor(flat.shard.grad, gradients, op=dist.ReduceOp.AVG)
+    optimizer.step()
+    dist.all_gather_into_tensor(flat.whole, flat.shard.detach())
+    for parameter in flat.parameters:
+        parameter.grad = None

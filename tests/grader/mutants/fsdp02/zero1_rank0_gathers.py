@@ -1,0 +1,15 @@
+"""Only rank 0 gathers."""
+
+CHECK = "zero1"
+CODE = "COLLECTIVE_ORDER_OR_SHAPE_MISMATCH"
+
+
+def zero1_step(flat, optimizer):
+    gradients = flatten([p.grad for p in flat.parameters], dist.get_world_size())
+    flat.shard.grad = torch.empty_like(flat.shard)
+    dist.reduce_scatter_tensor(flat.shard.grad, gradients, op=dist.ReduceOp.AVG)
+    optimizer.step()
+    if dist.get_rank() == 0:
+        dist.all_gather_into_tensor(flat.whole, flat.shard.detach())
+    for parameter in [*flat.parameters, flat.shard]:
+        parameter.grad = None
