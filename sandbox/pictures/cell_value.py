@@ -8,7 +8,7 @@ from typing import Any
 from sandbox.pictures.picture import Drawn
 
 MAX_COLUMNS, MAX_ROWS = 12, 8
-MAX_CHARS = 56  # of a row of numbers: what fits beside a rank's name in the narrowest window
+MAX_CHARS = 56  # of a row of numbers
 
 
 @dataclass(frozen=True)

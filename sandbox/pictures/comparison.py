@@ -2,59 +2,53 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from xml.etree.ElementTree import Element
 
 from sandbox.memory.comparison import Comparison, Row
 from sandbox.pictures import svg
 from sandbox.pictures.palette import MEMORY
-from sandbox.pictures.picture import Picture, wrap
+from sandbox.pictures.picture import Picture
 from sandbox.units import format_bytes
 
 HEAD_PX, BAR_PX, LINE_PX, GAP_PX = 22, 18, 17, 14
-LINE_CHARS = int(svg.NARROWEST_PX / svg.SMALL_CHARACTER_PX)
 
 
 def draw_comparison(comparison: Comparison) -> Picture:
-    """Return a bar per category, with the gap at it and its reasons beneath."""
+    """Return a bar per category, with the gap at it; the reasons of the gaps are notes."""
     rows = comparison.rows
     widest = max((max(row.predicted, row.measured or 0) for row in rows), default=0) or 1
-    reasons = [wrap("; ".join(row.reasons), LINE_CHARS) for row in rows]
-    heights = [HEAD_PX + BAR_PX + LINE_PX * len(lines) + GAP_PX for lines in reasons]
+    height = HEAD_PX + BAR_PX + LINE_PX + GAP_PX
 
     def draw(parent: Element, _: str) -> None:
-        top = 0
-        for row, lines, height in zip(rows, reasons, heights, strict=True):
-            place = svg.add(parent, "g", transform=f"translate(0 {top})")
-            _draw_row(place, row, lines, widest)
-            top += height
+        for number, row in enumerate(rows):
+            place = svg.add(parent, "g", transform=f"translate(0 {number * height})")
+            _draw_row(place, row, widest)
 
-    return Picture(_sentence(comparison), sum(heights), draw)
+    notes = [f"{row.category}: {'; '.join(row.reasons)}" for row in rows if row.reasons]
+    return Picture(_sentence(comparison), height * len(rows), draw, notes)
 
 
-def _draw_row(place: Element, row: Row, reasons: Sequence[str], widest: int) -> None:
-    svg.text(place, f"{row.category}: {_numbers(row)}", 0, 13)
+def _draw_row(place: Element, row: Row, widest: int) -> None:
+    svg.text(place, f"{row.category}: {_gap(row)}", 0, 13)
+    numbers = f"predicted {format_bytes(row.predicted)}"
     if row.measured is not None:
         title = f"{row.category} measured: {row.measured:,} bytes, {row.when}"
         width = svg.RIGHT * row.measured / widest
         svg.box(place, 0.0, HEAD_PX, width, BAR_PX, MEMORY[row.category], title=title)
+        numbers += f", measured {format_bytes(row.measured)}"
     svg.add(
         place, "rect", f"{row.category} predicted: {row.predicted:,} bytes", x=0.0, y=HEAD_PX - 2,
         width=svg.RIGHT * row.predicted / widest, height=BAR_PX + 4, fill="none",
         stroke="currentColor", stroke_width=2, stroke_dasharray="5 3",
     )  # fmt: skip
-    for number, line in enumerate(reasons):
-        y = HEAD_PX + BAR_PX + LINE_PX * (number + 1)
-        svg.text(place, line, 0, y, font_size=svg.SMALL_PX)
+    svg.text(place, numbers, 0, HEAD_PX + BAR_PX + LINE_PX, font_size=svg.SMALL_PX)
 
 
-def _numbers(row: Row) -> str:
-    if row.measured is None or row.gap is None:
-        return f"predicted {format_bytes(row.predicted)}, not observed"
+def _gap(row: Row) -> str:
+    if row.gap is None:
+        return "not observed"
     sign = "+" if row.gap >= 0 else "−"
-    gap = f"{sign}{format_bytes(abs(row.gap))}" if row.gap else "no gap"
-    measured = format_bytes(row.measured)
-    return f"predicted {format_bytes(row.predicted)}, measured {measured} ({gap})"
+    return f"{sign}{format_bytes(abs(row.gap))}" if row.gap else "no gap"
 
 
 def _sentence(comparison: Comparison) -> str:

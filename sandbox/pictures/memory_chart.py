@@ -10,7 +10,7 @@ from sandbox import source
 from sandbox.failure import name_ranks
 from sandbox.memory.category import Category
 from sandbox.pictures import key, palette, svg, time_axis
-from sandbox.pictures.picture import Picture, wrap
+from sandbox.pictures.picture import Picture
 from sandbox.pictures.spans import Window
 from sandbox.pictures.timeline import PALE
 from sandbox.pictures.view import View
@@ -23,8 +23,6 @@ if TYPE_CHECKING:
 AREA_PX = 64
 LABEL_PX = 18  # above each area, for its peak
 ROW_PX = AREA_PX + LABEL_PX + 8
-NOTE_PX = 18
-NOTE_CHARS = int(svg.NARROWEST_PX / svg.SMALL_CHARACTER_PX)
 MAX_POINTS = 400  # per rank; of more samples, the highest of each stretch of time
 
 
@@ -33,7 +31,7 @@ def draw_memory(
 ) -> Picture:
     """Return the chart of the samples within the window, or of all; each holds until the next."""
     chart = _MemoryChart(memory, world_size, view or View(), window)
-    return Picture(chart.sentence(), chart.height_px, chart.draw)
+    return Picture(chart.sentence(), chart.height_px, chart.draw, (chart.note,))
 
 
 class _MemoryChart:
@@ -56,14 +54,12 @@ class _MemoryChart:
         held = {str(c) for row in self.rows for s in row for c, n in s.bytes.items() if n}
         self.categories = [category for category in palette.MEMORY if category in held]
         self.entries = [key.Entry(c, palette.MEMORY[c]) for c in self.categories]
-        not_observed = (f"Not observed: {text}." for text in memory.not_observed)
-        self.notes = [line for note in not_observed for line in wrap(note, NOTE_CHARS)]
+        self.note = f"Not observed: {'; '.join(memory.not_observed)}."
         self.top = key.height_px(self.entries)
 
     @property
     def height_px(self) -> int:
-        rows = self.world_size * ROW_PX + time_axis.HEIGHT_PX
-        return self.top + rows + NOTE_PX * len(self.notes)
+        return self.top + self.world_size * ROW_PX + time_axis.HEIGHT_PX
 
     def sentence(self) -> str:
         peaks = {rank: peak for rank, peak in self.peaks.items() if self.view.shows(rank)}
@@ -92,9 +88,6 @@ class _MemoryChart:
             self._draw_row(svg.add(parent, "g", transform=place, **opacity), rank, samples)
         bottom = self.top + self.world_size * ROW_PX
         time_axis.draw(parent, self.window.start_s, self.window.end_s, bottom)
-        for number, note in enumerate(self.notes, 1):
-            y = bottom + time_axis.HEIGHT_PX + number * NOTE_PX - 4
-            svg.text(parent, note, 0, y, font_size=svg.SMALL_PX)
 
     def _draw_row(self, row: Element, rank: int, samples: list[Sample]) -> None:
         svg.text(row, f"rank {rank}", 0, LABEL_PX + 14)

@@ -7,46 +7,23 @@ plotly and altair do not (and weigh megabytes in each notebook), svg.py does not
 
 from __future__ import annotations
 
-import base64
 import re
 import textwrap
 import zlib
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from html import escape
+from typing import Any
 from xml.etree.ElementTree import Element, tostring
 
 from sandbox.pictures import svg
 from sandbox.pictures.palette import FONT, GROUND, TEXT, Texture
 
 HTML, SVG, PLAIN = "text/html", "image/svg+xml", "text/plain"
-WIDTH_PX = 800  # where the page does not say: GitHub, a static page
-MAX_WIDTH_PX = 1100
+WIDTH_PX = 800  # of an SVG on its own; a page gives its drawings the width that it has
 LINE_PX = 18
 GAP_PX = 14
-LINE_CHARS = int(svg.NARROWEST_PX / svg.BOLD_CHARACTER_PX)
+LINE_CHARS = int(WIDTH_PX / svg.BOLD_CHARACTER_PX)
 TOGETHER = re.compile(r"(?<=\d) (?=%|[mµ]?s\b|[kMGT]?B\b)|(?<=\bline|\brank) (?=\d)")
-# JupyterLab shows SVG as an image, which neither follows the theme nor says anything when hovered.
-# So the page is the image, and a script that puts the SVG itself in its place. Where scripts are
-# stripped (GitHub, a notebook that is not trusted), the image stays, or at least its alt text.
-UNWRAP = (
-    "for (const img of document.querySelectorAll("
-    "'.sandbox-picture > img[src^=\"data:image/svg+xml;base64,\"]')) "
-    "img.outerHTML = new TextDecoder().decode("
-    "Uint8Array.from(atob(img.src.split(',')[1]), (c) => c.charCodeAt(0)))"
-)
-# Selectors follow a picture in an output of their own, and draw the part that is chosen there: the
-# whole makes room for it. In a notebook that was closed they have no kernel any more. JupyterLab
-# would say so in their place, or, where their state was saved, show them as if they worked.
-SELECTORS = "sandbox-selectors"
-SELECTED = (
-    f".jp-OutputArea-child:has(+ * .{SELECTORS}:not(.jupyter-widgets-disconnected) svg) "
-    ".sandbox-picture, "
-    f".{SELECTORS}.jupyter-widgets-disconnected, "
-    ".jp-OutputArea:has(.sandbox-picture) > .jp-OutputArea-child > "
-    ".jp-OutputArea-output.jupyter-widgets:not(:has(*)) {display:none !important}"
-)
-
 # A tile's width and height in pixels, and what is drawn in it.
 TEXTURES = {
     Texture.HATCH: (6, 6, "M1 0V6"),
@@ -58,16 +35,16 @@ STROKES = {Texture.HATCH: "1.2", Texture.DOTS: "2.4", Texture.BARS: "1.2"}
 
 @dataclass(frozen=True)
 class Picture:
-    """A drawing of `height_px`. `draw` adds it to an element, given the name of the hatching."""
+    """A drawing of `height_px`. `draw` adds it to an element, given the name of the hatching.
+
+    A page that is narrower than `narrowest_px` scrolls. `notes` stand under the drawing.
+    """
 
     sentence: str
     height_px: int
     draw: Callable[[Element, str], None]
-
-    @property
-    def lines(self) -> list[str]:
-        """The sentence, wrapped so that it fits the narrowest page."""
-        return wrap(self.sentence, LINE_CHARS)
+    notes: Sequence[str] = ()
+    narrowest_px: int = svg.NARROWEST_PX
 
     def __repr__(self) -> str:
         return self.sentence
@@ -91,57 +68,76 @@ class Drawn:
 
 
 def wrap(text: str, num_chars: int) -> list[str]:
-    """Return a text as lines; a number stays with its unit, and with what it counts."""
-    return textwrap.wrap(TOGETHER.sub("\u00a0", text), num_chars, break_on_hyphens=False)
+    """Return a text as lines, broken at spaces."""
+    return textwrap.wrap(bind(text), num_chars, break_on_hyphens=False)
+
+
+def bind(text: str) -> str:
+    """Return a text in which a number stays with its unit, and with what it counts."""
+    return TOGETHER.sub("\u00a0", text)
 
 
 def bundle(pictures: Sequence[Picture], plain: str) -> dict[str, str]:
-    """Return what a notebook stores of pictures: a page, the bare SVG, and text."""
-    drawn = render(pictures)
-    alt = escape(" ".join(picture.sentence for picture in pictures), quote=True)
-    encoded = base64.b64encode(drawn.encode()).decode()
-    image = f'<img alt="{alt}" src="data:image/svg+xml;base64,{encoded}">'
-    place = '<div class="sandbox-picture" style="overflow-x:auto;padding-top:4px">'
-    return {HTML: f"{place}{image}<script>{UNWRAP}</script></div>", SVG: drawn, PLAIN: plain}
+    """Return what a notebook stores of pictures: a page, one SVG, and text."""
+    from sandbox.pictures.page import write_page
+
+    return {HTML: write_page(pictures), SVG: render(pictures), PLAIN: plain}
 
 
 def render(pictures: Sequence[Picture]) -> str:
-    """Return one SVG with the pictures beneath each other.
+    """Return one SVG, for where there is no page, with the pictures beneath each other.
 
-    It is as wide as the page, and text keeps its size: nothing in it scales. It has a white ground
-    where no theme says otherwise.
+    A narrower place scales it. It has a white ground where no theme says otherwise.
     """
     sentences = " ".join(picture.sentence for picture in pictures)
-    height_px = sum(len(p.lines) * LINE_PX + p.height_px + GAP_PX for p in pictures)
-    root = Element(
-        "svg",
-        {
-            "xmlns": "http://www.w3.org/2000/svg",
-            "role": "img",
-            "aria-label": sentences,
-            "width": str(WIDTH_PX),
-            "height": str(height_px),
-            "style": f"display:block;width:100%;min-width:{svg.NARROWEST_PX - 10}px;"
-            f"max-width:{MAX_WIDTH_PX}px;height:{height_px}px;color:{TEXT};"
-            f"background:{GROUND};font-family:{FONT};font-size:{svg.FONT_PX}px;fill:{TEXT}",
-        },
-    )
-    svg.add(root, "style").text = SELECTED
-    # Its own name in each picture: a pattern of one that is folded away is not painted elsewhere.
-    pattern = f"hatch-{zlib.crc32(sentences.encode()):08x}"
-    _add_textures(root, pattern)
+    words = [
+        (wrap(p.sentence, LINE_CHARS), [line for n in p.notes for line in wrap(n, LINE_CHARS)])
+        for p in pictures
+    ]
+    num_lines = sum(len(above) + len(below) for above, below in words)
+    height_px = num_lines * LINE_PX + sum(p.height_px + GAP_PX for p in pictures)
+    style = "max-width:100%;height:auto"
+    root = make_root(sentences, WIDTH_PX, height_px, style, viewBox=f"0 0 {WIDTH_PX} {height_px}")
+    pattern = add_textures(root, sentences)
     top = 0
-    for picture in pictures:
-        for line in picture.lines:
-            top += LINE_PX
-            svg.text(root, line, 0, top - 5, font_weight="600")
+    for picture, (above, below) in zip(pictures, words, strict=True):
+        top = _write(root, above, top, font_weight="600")
         place = svg.add(root, "g", transform=f"translate(0 {top})")
         picture.draw(place, pattern)
-        top += picture.height_px + GAP_PX
+        top = _write(root, below, top + picture.height_px, font_size=svg.SMALL_PX) + GAP_PX
     return tostring(root, encoding="unicode")
 
 
-def _add_textures(root: Element, pattern: str) -> None:
+def make_root(
+    sentence: str, width: int | float, height_px: int, style: str, **more: str
+) -> Element:
+    """Return the element of an SVG; a float is a fraction of the page's width."""
+    return svg.make(
+        "svg",
+        xmlns="http://www.w3.org/2000/svg",
+        role="img",
+        aria_label=sentence,
+        width=width,
+        height=height_px,
+        style=f"display:block;{style};color:{TEXT};background:{GROUND};"
+        f"font-family:{FONT};font-size:{svg.FONT_PX}px;fill:{TEXT}",
+        **more,
+    )
+
+
+def _write(root: Element, lines: Sequence[str], top: int, **more: Any) -> int:
+    for line in lines:
+        top += LINE_PX
+        svg.text(root, line, 0, top - 5, **more)
+    return top
+
+
+def add_textures(root: Element, sentence: str) -> str:
+    """Define the textures of a picture, and return the name of its hatching.
+
+    Its own in each picture: a pattern of one that is folded away is not painted elsewhere.
+    """
+    pattern = f"hatch-{zlib.crc32(sentence.encode()):08x}"
     defs = svg.add(root, "defs")
     for texture, (width, height, path) in TEXTURES.items():
         turned = {"patternTransform": "rotate(45)"} if texture is Texture.HATCH else {}
@@ -151,3 +147,4 @@ def _add_textures(root: Element, pattern: str) -> None:
         )  # fmt: skip
         svg.add(place, "path", d=path, stroke="currentColor", stroke_width=STROKES[texture],
                 stroke_linecap="round" if texture is Texture.DOTS else "butt")  # fmt: skip
+    return pattern

@@ -10,7 +10,8 @@ from __future__ import annotations
 import os
 from typing import TYPE_CHECKING, Any
 
-from sandbox.pictures.picture import PLAIN, SELECTORS, render
+from sandbox.pictures.page import SELECTORS, write_live
+from sandbox.pictures.picture import PLAIN
 from sandbox.pictures.run_picture import bundle, draw_run
 from sandbox.pictures.view import View, step_numbers
 
@@ -55,12 +56,12 @@ def make(run: Run) -> Any:
         if len(options) > 2  # something to choose between
     }
     # Where and as wide as JupyterLab draws the whole; no empty line while that is shown.
-    part = HTML(layout=Layout(margin="0 20px 0 0", padding="4px 0 0", display="none"))
+    part = HTML(layout=Layout(margin="0 20px 0 0", display="none"))
 
     def redraw(_: Any) -> None:
         values = {name: chosen.value for name, chosen in lists.items()}
         view = View(**{name: value for name, value in values.items() if value != ALL})
-        part.value = "" if view == View() else render(draw_run(run, view))
+        part.value = "" if view == View() else write_live(draw_run(run, view))
         part.layout.display = None if part.value else "none"
 
     for chosen in lists.values():

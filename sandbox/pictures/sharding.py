@@ -11,7 +11,7 @@ from xml.etree.ElementTree import Element
 from sandbox.failure import name_ranks
 from sandbox.pictures import svg
 from sandbox.pictures.palette import MEMORY, on
-from sandbox.pictures.picture import Drawn, Picture
+from sandbox.pictures.picture import Drawn, Picture, wrap
 
 if TYPE_CHECKING:
     from torch import nn
@@ -130,7 +130,7 @@ def title_of(layout: Layout) -> list[str]:
     facts = f"{layout.shape}{number} · {layout.how}"
     names = shorten(layout.names, TITLE_CHARS)
     line = f"{names} {facts}"
-    return [line] if len(line) <= TITLE_CHARS else [names, facts]
+    return [line] if len(line) <= TITLE_CHARS else [names, *wrap(facts, TITLE_CHARS)]
 
 
 def shorten(names: Sequence[str], room: int) -> str:

@@ -11,9 +11,9 @@ FONT_PX = 13
 SMALL_PX = 12
 # A character's width on average, in the widest font that is common (DejaVu Sans, on Linux).
 CHARACTER_PX, SMALL_CHARACTER_PX, BOLD_CHARACTER_PX = 7.2, 6.8, 7.4
-NARROWEST_PX = 460  # what is left of a 640 px window beside JupyterLab's prompts
+NARROWEST_PX = 330  # what is left of an 800 px window beside JupyterLab's files and prompts
 # Ranks' names stand to the left of LEFT, the drawing between LEFT and RIGHT.
-LEFT, RIGHT = 0.12, 0.99
+LEFT, RIGHT = 0.15, 0.99
 # For text over lines: a seam of the ground around the letters.
 SEAM = f"paint-order:stroke;stroke:{GROUND};stroke-width:4px"
 
@@ -28,13 +28,16 @@ def fits(text: str, fraction: float) -> bool:
     return len(text) * CHARACTER_PX + 6 <= fraction * NARROWEST_PX
 
 
+def make(tag: str, **attributes: Any) -> Element:
+    """Return an element. Floats are fractions of the width, ints are pixels."""
+    named = {name.rstrip("_").replace("_", "-"): _value(v) for name, v in attributes.items()}
+    return Element(tag, named)
+
+
 def add(parent: Element, tag: str, title: str = "", **attributes: Any) -> Element:
-    """Append an element. Floats are fractions of the width, ints are pixels; `title` is hovered."""
-    element = SubElement(
-        parent,
-        tag,
-        {name.rstrip("_").replace("_", "-"): _value(v) for name, v in attributes.items()},
-    )
+    """Append an element, as `make` makes it; `title` is shown when it is hovered."""
+    element = make(tag, **attributes)
+    parent.append(element)
     if title:
         SubElement(element, "title").text = title
     return element
@@ -89,9 +92,14 @@ def name_texture(pattern: str, texture: Texture) -> str:
     return pattern if texture is Texture.HATCH else f"{pattern}-{texture.value}"
 
 
-def label(parent: Element, content: str, middle: float, y: int, fill: str) -> None:
+def label(
+    parent: Element, content: str, middle: float, y: int, fill: str, seam_px: int = 5
+) -> None:
     """Write on a fill, in what can be read there, with a seam of the fill around the letters."""
-    style = f"paint-order:stroke;stroke:{fill};stroke-width:5px;pointer-events:none"
+    style = (
+        f"paint-order:stroke;stroke:{fill};stroke-width:{seam_px}px;stroke-linejoin:round;"
+        "pointer-events:none"
+    )
     text(parent, content, middle, y, anchor="middle", fill=on(fill), style=style)
 
 

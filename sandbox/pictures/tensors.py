@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from dataclasses import dataclass
 from xml.etree.ElementTree import Element
@@ -14,7 +15,7 @@ from sandbox.pictures.picture import Drawn, Picture
 CELL_PX = 22
 BETWEEN_PX = 10
 DIGIT_PX = 7.5
-ROOM_PX = int((svg.RIGHT - svg.LEFT) * svg.NARROWEST_PX)
+ROOM_PX = 400  # for the numbers of a row, in cells of one width
 
 
 @dataclass(frozen=True, repr=False)
@@ -52,7 +53,9 @@ class TensorPicture(Drawn):
                 _draw_value(svg.in_pixels(row, svg.LEFT, 0), rank, value, width)
                 top += heights[rank]
 
-        return Picture(self.sentence, sum(heights.values()), draw)
+        room = max(_room_px(value, width) for value in self.values.values())
+        narrowest = max(svg.NARROWEST_PX, math.ceil(room / (1 - svg.LEFT)))
+        return Picture(self.sentence, sum(heights.values()), draw, narrowest_px=narrowest)
 
 
 def _height_px(value: TensorValue) -> int:
@@ -65,13 +68,26 @@ def _cell_px(value: TensorValue) -> int:
     return int(max(lengths, default=0) * DIGIT_PX) + 12
 
 
+def _width_px(value: TensorValue, width: int) -> int:
+    """Return how wide its cells are drawn, given how wide the widest of any rank is."""
+    if value.cells is None:
+        return int(len(value.summary) * svg.CHARACTER_PX) + 16
+    is_too_wide = len(value.cells[0]) * width > ROOM_PX  # another rank's are wider, and fewer
+    return _cell_px(value) if is_too_wide else width
+
+
+def _room_px(value: TensorValue, width: int) -> int:
+    """Return how much room a rank's row needs, beside its name."""
+    columns = len(value.cells[0]) if value.cells else 1
+    where = int(len(value.where) * svg.SMALL_CHARACTER_PX) + 12 if value.cells else 2
+    return columns * _width_px(value, width) + where
+
+
 def _draw_value(place: Element, rank: int, value: TensorValue, width: int) -> None:
     if value.cells is None:
-        width = int(len(value.summary) * svg.CHARACTER_PX) + 16
-        _draw_cell(place, 0, 0, width, value.summary, f"rank {rank}")
+        _draw_cell(place, 0, 0, _width_px(value, width), value.summary, f"rank {rank}")
         return
-    if len(value.cells[0]) * width > ROOM_PX:  # another rank's numbers are wider, and fewer
-        width = _cell_px(value)
+    width = _width_px(value, width)
     for number, row in enumerate(value.cells):
         first = 0 if value.rows is None else value.rows[0]
         for column, cell in enumerate(row):

@@ -21,6 +21,7 @@ from sandbox.units import format_time
 ROW_PX = 26
 LANE_PX = 8
 BETWEEN_PX = 8
+CLEAR_PX = 11  # around a name on hatching: white on a dark ground, it would cross black letters
 PALE = "0.25"
 
 
@@ -200,7 +201,7 @@ class _Timeline:
             return
         svg.cover(place, x, top, width, height, pattern)
         if svg.fits(span.op.value, width) and height == ROW_PX:
-            svg.label(place, span.op.value, x + width / 2, top + 17, fill)
+            svg.label(place, span.op.value, x + width / 2, top + 17, fill, CLEAR_PX)
 
     def _draw_step(self, row: Element, rank: int, number: int, time_s: float) -> None:
         x = svg.plot(self.window.place(time_s))

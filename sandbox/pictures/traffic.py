@@ -17,7 +17,7 @@ from sandbox.units import format_bytes
 
 ROW_PX = 26
 BAR_PX = 20
-TOTALS = 0.14  # of the width, for the totals at the right
+TOTALS = 0.17  # of the width, for the totals at the right
 
 Sent = dict[Op, float]
 

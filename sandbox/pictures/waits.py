@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any
 from xml.etree.ElementTree import Element
 
 from sandbox.failure import name_ranks
-from sandbox.pictures import svg
-from sandbox.pictures.picture import Picture, wrap
+from sandbox.pictures import paragraph, svg
+from sandbox.pictures.picture import Picture
 
 if TYPE_CHECKING:
     from sandbox.errors import ProvenError
@@ -17,6 +17,7 @@ if TYPE_CHECKING:
 
 BOX_PX, BOX_HEIGHT_PX = 92, 26
 ROW_PX = 48
+TOP_PX = 10  # three lines beside a box are higher than it
 FIRST_LANE_PX = BOX_PX + 18
 LANE_PX = 13
 TEXT_LINES = 3
@@ -37,7 +38,7 @@ def draw_waits(
 ) -> Picture:
     """Return the graph: of all ranks if they are few, else of those that wait or are waited for."""
     graph = _Graph(waits, culprit, world_size)
-    return Picture(sentence, ROW_PX * len(graph.boxes) + 6, graph.draw)
+    return Picture(sentence, ROW_PX * len(graph.boxes) + TOP_PX, graph.draw)
 
 
 class _Graph:
@@ -69,7 +70,7 @@ class _Graph:
         return list(alike.values())
 
     def draw(self, parent: Element, pattern: str) -> None:
-        place = svg.in_pixels(parent, 0.0, 4)
+        place = svg.in_pixels(parent, 0.0, TOP_PX)
         for row, lane in self.lane_of.items():
             self._draw_arrows(place, row, lane)
         for row, box in enumerate(self.boxes):
@@ -92,15 +93,7 @@ class _Graph:
             style=svg.SEAM,
         )  # fmt: skip
         words = " · ".join(dict.fromkeys(texts)) or "waits for nobody"
-        room = int((svg.NARROWEST_PX - self.text_px) / svg.SMALL_CHARACTER_PX)
-        lines = wrap(words, room)
-        if len(lines) > TEXT_LINES:
-            lines = [*lines[: TEXT_LINES - 1], f"{lines[TEXT_LINES - 1][: room - 2]} …"]
-        for number, line in enumerate(lines):
-            y = top + 17 - 7 * (len(lines) - 1) + 14 * number
-            element = svg.text(place, line, self.text_px, y, font_size=svg.SMALL_PX)
-            if number == 0 and words not in lines:
-                svg.add(element, "title").text = words
+        paragraph.write(place, words, self.text_px, top - 8, TEXT_LINES)
 
     def _draw_arrows(self, place: Element, target: int, lane: int) -> None:
         """Draw one line down the lane of a box that is waited for, joined by all that wait."""

@@ -7,13 +7,20 @@ import time
 import urllib.request
 from pathlib import Path
 
+import nbformat
 import pytest
+from nbformat.v4 import new_output
 from notebook_page import run_all, write
 from playwright.sync_api import expect
 
+from sandbox.event import Event, Op
+from sandbox.ledger import Ledger
+from sandbox.pictures.picture import bundle
+from sandbox.pictures.run_picture import draw_run
+from sandbox.run import Run
+
 pytestmark = [pytest.mark.browser, pytest.mark.timeout(300)]
-PICTURE = ".sandbox-picture > svg"
-PART = ".sandbox-selectors svg[role=img]"
+PICTURE = ".sandbox-picture:has(> svg)"
 THIRD = "collective #3, all_reduce, of ranks 0-2"
 DEAD_WIDGET = "Error displaying widget"
 TRAIN = """import sandbox
@@ -23,6 +30,14 @@ def train():
         dist.all_reduce(torch.ones(1000))
     dist.barrier()
 sandbox.launch(train, world_size=3)"""
+
+
+EVENTS = [
+    Event(rank=rank, seq=1, op=Op.ALL_REDUCE, group=(0, 1), numel=10, dtype="float32", nbytes=40,
+          start_s=0.1, end_s=0.5)
+    for rank in (0, 1)
+]  # fmt: skip
+LEDGER = Ledger(EVENTS)
 
 
 def end_kernels(lab) -> None:
@@ -52,7 +67,7 @@ def test_a_run_is_drawn_a_selector_shows_a_part_and_what_is_saved_is_whole(
     page = open_notebook("pictures.ipynb")
     page.set_viewport_size({"width": 1000, "height": 900})
     run_all(page)
-    picture, part = page.locator(PICTURE), page.locator(PART)
+    picture, part = page.locator(PICTURE), page.locator(".sandbox-selectors .sandbox-part")
     expect(picture).to_contain_text("Ranks 0-2: 4 collectives each")
     expect(picture.locator("title", has_text=THIRD)).to_have_count(3)
     output = page.locator(".jp-OutputArea-output", has=picture)
@@ -102,3 +117,36 @@ def test_a_deadlock_is_drawn_under_its_message(lab, open_notebook) -> None:
     expect(picture).to_contain_text("✗ rank 2")
     message = page.locator(".jp-OutputArea-output", has_text="DeadlockError")
     assert message.bounding_box()["y"] < picture.bounding_box()["y"]
+
+
+def test_no_chart_is_cut_off_beside_the_file_browser_of_a_small_window(lab, open_notebook) -> None:
+    write(lab.folder / "narrow.ipynb", "%load_ext sandbox", TRAIN)
+    page = open_notebook("narrow.ipynb")
+    page.set_viewport_size({"width": 800, "height": 900})
+    expect(page.locator(".jp-DirListing").first).to_be_visible()
+    run_all(page)
+    picture = page.locator(PICTURE)
+    expect(picture).to_contain_text("Ranks 0-2: 4 collectives each")
+    assert picture.evaluate("place => place.scrollWidth - place.clientWidth") <= 0
+    outside = """place => [...place.querySelectorAll("svg text, p")].filter(text =>
+        text.getBoundingClientRect().right > place.getBoundingClientRect().right + 1)
+        .map(text => text.textContent)"""
+    assert picture.evaluate(outside) == []
+
+
+def test_what_is_not_trusted_is_legible_without_its_script(lab, open_notebook) -> None:
+    """A notebook of another person: JupyterLab shows its pictures as images."""
+    shown = bundle(draw_run(Run(2, [None, None], LEDGER, ["", ""], 1.0)), "Run(…)")
+    write(lab.folder / "foreign.ipynb", "run")
+    notebook = nbformat.read(lab.folder / "foreign.ipynb", as_version=4)
+    notebook.cells[0].outputs = [new_output("display_data", data=shown)]
+    nbformat.write(notebook, lab.folder / "foreign.ipynb")
+    page = open_notebook("foreign.ipynb")
+    page.set_viewport_size({"width": 800, "height": 900})
+    images = page.locator(".sandbox-picture > img")
+    expect(images).to_have_count(2)
+    for number, picture in enumerate(draw_run(Run(2, [None, None], LEDGER, ["", ""], 1.0))):
+        image = images.nth(number)
+        assert image.evaluate("image => image.complete")
+        assert image.bounding_box()["height"] == picture.height_px  # drawn at its size
+        assert image.bounding_box()["width"] >= picture.narrowest_px

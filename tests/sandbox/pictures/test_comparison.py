@@ -27,14 +27,14 @@ def test_bars_and_outlines_are_as_long_as_the_bytes() -> None:
     assert "optimizer predicted: 2,000 bytes" in titles(root)
 
 
-def test_gaps_and_reasons_stand_at_the_bars() -> None:
+def test_gaps_stand_at_the_bars_and_reasons_under_them() -> None:
     shown = [
         text.replace("\u00a0", " ") for text in texts(parse(draw_comparison(Comparison(0, ROWS))))
     ]
-    assert "parameters: predicted 1.00 kB, measured 1.50 kB (+500 B)" in shown
-    assert "500 B are <padding> & more" in shown
-    assert "gradients: predicted 1.00 kB, measured 1.00 kB (no gap)" in shown
-    assert "optimizer: predicted 2.00 kB, not observed" in shown
+    assert {"parameters: +500 B", "predicted 1.00 kB, measured 1.50 kB"} <= {*shown}
+    assert "parameters: 500 B are <padding> & more" in shown
+    assert {"gradients: no gap", "predicted 1.00 kB, measured 1.00 kB"} <= {*shown}
+    assert {"optimizer: not observed", "predicted 2.00 kB"} <= {*shown}
 
 
 def test_the_sentence_sums_what_was_seen() -> None:

@@ -24,7 +24,7 @@ def test_a_pause_is_drawn_over_computing_with_a_key_and_what_was_injected() -> N
     assert picture.sentence.endswith(f"Injected: {PAUSE.fault!r}.")
     title = f"rank 1: paused 400 ms, from 500 ms\ninjected: {PAUSE.fault!r}"
     (box,) = [rect for rect in elements(root, "rect") for each in rect if each.text == title]
-    assert box.attrib["width"] == "34.8%"  # 0.4 of the 87 % between LEFT and RIGHT
+    assert box.attrib["width"] == "33.6%"  # 0.4 of the 84 % between LEFT and RIGHT
     assert texts(root).count("paused") == 2  # in the key, and on the pause itself
     assert "paused" not in texts(parse(draw()))
 

@@ -5,6 +5,8 @@ from __future__ import annotations
 import base64
 import html
 import re
+from dataclasses import replace
+from xml.etree import ElementTree
 
 import nbformat
 import pytest
@@ -13,7 +15,7 @@ from nbconvert import HTMLExporter
 from nbformat.v4 import new_code_cell, new_notebook, new_output
 
 from sandbox.pictures import svg
-from sandbox.pictures.picture import Picture, bundle, render, wrap
+from sandbox.pictures.picture import Picture, bind, bundle, render, wrap
 from sandbox.units import format_bytes, format_time
 
 HOSTILE = """rank 0 read </text><script>alert(1)</script> & "more" 'than' this"""
@@ -37,10 +39,23 @@ def test_hostile_text_stays_text() -> None:
     assert html.unescape(alt) == HOSTILE
 
 
-def test_the_page_holds_the_same_drawing_as_the_bare_svg() -> None:
-    shown = bundle([PICTURE], "plain")
-    encoded = re.search(r'src="data:image/svg\+xml;base64,([^"]+)"', shown["text/html"])[1]
-    assert base64.b64decode(encoded).decode() == shown["image/svg+xml"]
+def images(page: str) -> list[str]:
+    encoded = re.findall(r'src="data:image/svg\+xml;base64,([^"]+)"', page)
+    return [base64.b64decode(image).decode() for image in encoded]
+
+
+def test_the_page_says_in_html_what_the_svg_alone_writes_itself() -> None:
+    picture = replace(PICTURE, notes=("left out: <b>", "5 kB"))
+    shown = bundle([picture, picture], "plain")
+    page, alone = (html.unescape(shown[kind]) for kind in ("text/html", "image/svg+xml"))
+    assert len(images(page)) == 2
+    for image in images(page):
+        assert "left out" not in image
+        assert ElementTree.fromstring(image).attrib["width"] == "100%"
+        assert "viewBox" not in ElementTree.fromstring(image).attrib  # text keeps its size
+    for words in (HOSTILE, "left out: <b>", "5 kB"):
+        assert len(re.findall(f"<(?:p|strong)[^>]*>{re.escape(bind(words))}<", page)) == 2
+        assert alone.count(f">{bind(words)}<") == 2
     assert shown["text/plain"] == "plain"
 
 
