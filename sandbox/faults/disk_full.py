@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from sandbox.faults.injection import Injection
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class DiskFull(Fault):
     """Under the folder `path`, writes fail with OSError ENOSPC after `after_bytes` bytes in all.
 

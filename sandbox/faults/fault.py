@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import math
 import numbers
 from collections.abc import Sequence
@@ -24,6 +25,13 @@ class Fault:
     def ranks(self) -> tuple[int, ...]:
         """Return the ranks that it names."""
         raise NotImplementedError
+
+    def __repr__(self) -> str:
+        """Return how to write it, without what has its default: "SlowLink(bandwidth=1e6)"."""
+        fields = dataclasses.fields(self)  # type: ignore[arg-type]
+        values = [(field, getattr(self, field.name)) for field in fields]
+        given = [f"{f.name}={_write(value)}" for f, value in values if value != f.default]
+        return f"{name(self)}({', '.join(given)})"
 
     def concerns(self, rank: int) -> bool:
         """Whether it has to be installed on `rank`."""
@@ -87,3 +95,12 @@ def is_whole(value: Any) -> bool:
 def name(fault: Fault) -> str:
     """Return what kind of fault it is."""
     return type(fault).__name__
+
+
+def _write(value: Any) -> str:
+    """Return a value as people write it: round large numbers as powers of ten."""
+    if isinstance(value, float) and value >= 1e5:
+        short = f"{value:g}".replace("e+0", "e").replace("e+", "e")
+        if float(short) == value:
+            return short
+    return repr(value)

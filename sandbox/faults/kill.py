@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from sandbox.faults.injection import Injection
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Kill(Fault):
     """The process of `rank` is killed at `at`; the run raises RankDiedError, as for any death."""
 

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from sandbox.faults.injection import Injection
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Pause(Fault):
     """The process of `rank` stops at `at` (SIGSTOP) and goes on `for_s` seconds later (SIGCONT).
 

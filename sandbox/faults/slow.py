@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from sandbox.faults.injection import Injection
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Slow(Fault):
     """What `rank` computes takes `factor` times as long.
 

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from sandbox.faults.injection import Injection
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class SlowLink(Fault):
     """The links between these ranks (default: all) have a `bandwidth` in bytes/s, a `latency` in s.
 

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from sandbox.faults.injection import Injection
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class TornWrite(Fault):
     """One file of `rank` keeps only the first `kept` of its bytes, though its writer saw success.
 

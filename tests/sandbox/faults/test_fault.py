@@ -86,6 +86,22 @@ def test_faults_are_plain_data() -> None:
     assert repr(faults[0]) == "Kill(rank=2, at=Step(3))"
 
 
+@pytest.mark.parametrize(
+    ("fault", "words"),
+    [
+        (SlowLink(bandwidth=1_000_000.0), "SlowLink(bandwidth=1e6)"),
+        (SlowLink(2.5e9, 0.1, (0, 1)), "SlowLink(bandwidth=2.5e9, latency=0.1, between=(0, 1))"),
+        (SlowLink(1234567.0), "SlowLink(bandwidth=1234567.0)"),
+        (SlowLink(100), "SlowLink(bandwidth=100)"),
+        (DiskFull("/x", 1_000_000), "DiskFull(path='/x', after_bytes=1000000)"),  # no 1e6: a float
+        (DiskFull("/x", 0, rank=0), "DiskFull(path='/x', after_bytes=0, rank=0)"),
+    ],
+)
+def test_a_fault_is_shown_as_one_writes_it_without_defaults(fault, words: str) -> None:
+    assert repr(fault) == words
+    assert eval(words) == fault
+
+
 def test_a_fault_whose_moment_never_comes_is_named_and_changes_nothing(
     capsys: pytest.CaptureFixture, tmp_path: Path
 ) -> None:
