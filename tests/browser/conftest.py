@@ -15,7 +15,7 @@ from pathlib import Path
 
 import psutil
 import pytest
-from playwright.sync_api import Page, expect, sync_playwright
+from playwright.sync_api import Browser, Page, expect, sync_playwright
 
 from grader.learn import fill
 
@@ -84,17 +84,22 @@ def wait_for_url(runtime: Path, server: subprocess.Popen) -> str:
 
 
 @pytest.fixture
-def open_notebook(lab: Lab) -> Iterator[Callable[[str], Page]]:
+def browser() -> Iterator[Browser]:
     with sync_playwright() as playwright:
         browser = playwright.chromium.launch(executable_path=CHROMIUM, args=CHROMIUM_FLAGS)
-        page = browser.new_page(viewport={"width": 1280, "height": 1600})
-        page.set_default_timeout(DEADLINE_S * 1000)
-        expect.set_options(timeout=DEADLINE_S * 1000)
-
-        def open_and_wait(name: str) -> Page:
-            page.goto(lab.address(name))
-            page.get_by_text("Python 3 (ipykernel) | Idle").wait_for()
-            return page
-
-        yield open_and_wait
+        yield browser
         browser.close()
+
+
+@pytest.fixture
+def open_notebook(lab: Lab, browser: Browser) -> Callable[[str], Page]:
+    page = browser.new_page(viewport={"width": 1280, "height": 1600})
+    page.set_default_timeout(DEADLINE_S * 1000)
+    expect.set_options(timeout=DEADLINE_S * 1000)
+
+    def open_and_wait(name: str) -> Page:
+        page.goto(lab.address(name))
+        page.get_by_text("Python 3 (ipykernel) | Idle").wait_for()
+        return page
+
+    return open_and_wait
