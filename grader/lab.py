@@ -40,7 +40,10 @@ def start(flags: list[str], folder: Path = LEARN) -> NoReturn:
     paths = [str(ROOT / "exercises"), os.environ.get("JUPYTER_CONFIG_PATH", "")]
     os.environ["JUPYTER_CONFIG_PATH"] = os.pathsep.join(filter(None, paths))
     os.chdir(ROOT / "exercises")
-    options = [f"--ServerApp.root_dir={folder}"]
+    options = [f"--ServerApp.root_dir={folder}", "--LabApp.custom_css=True"]
+    # No trait of its own says where custom.css lies, other than in the user's configuration.
+    settings = {"static_custom_path": [str(ROOT / "exercises/labconfig/custom")]}
+    options.append(f"--ServerApp.tornado_settings={settings}")
     for name in NOT_FOR_LEARNERS:
         options.append(f"--ServerApp.jpserver_extensions=nbgrader.server_extensions.{name}=False")
     os.execv(sys.executable, [sys.executable, "-m", "jupyterlab", *options, *flags])

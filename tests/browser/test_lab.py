@@ -69,6 +69,8 @@ def test_ranks_their_output_and_one_message_for_an_error(lab, open_notebook) -> 
     expect(error).to_contain_text("rank 2 raised ValueError: three rows are left over")
     expect(error).to_contain_text("cell In[3], line 3")
     assert "sandbox/" not in error.inner_text()
+    breaks = "pre => [getComputedStyle(pre).wordBreak, getComputedStyle(pre).overflowWrap]"
+    assert error.locator("pre").evaluate(breaks) == ["normal", "anywhere"]  # words stay whole
 
 
 def test_stop_ends_a_hung_cell_and_variables_survive(lab, open_notebook) -> None:
