@@ -114,8 +114,7 @@ class _MemoryChart:
         svg.add(row, "line", x1=x, x2=x, y1=LABEL_PX - 2, y2=max(top, LABEL_PX),
                 stroke="currentColor", stroke_dasharray="3 2")  # fmt: skip
         label = f"peak {describe_peak(peak)}"
-        x, anchor = svg.beside(label, x)
-        words = svg.text(row, label, x, LABEL_PX - 5, anchor=anchor, font_size=svg.SMALL_PX)
+        words = svg.text_at(row, label, x, LABEL_PX - 5, font_size=svg.SMALL_PX)
         svg.add(words, "title").text = f"{peak.total:,} bytes"
 
     def _outline(self, samples: list[Sample], category: str) -> str:

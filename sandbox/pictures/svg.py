@@ -52,6 +52,16 @@ def text(
     return element
 
 
+def text_at(parent: Element, content: str, x: float, y: int, **more: Any) -> Element:
+    """Append a line of text about `x`, with as much of it to the left as there is of the drawing.
+
+    So it is cut off at no width, and never far from `x`.
+    """
+    anchor, shift = ("end", 1 - x) if x > 0.5 else ("start", -x)
+    style = f"transform-box:fill-box;transform:translateX({_value(shift)})"
+    return text(parent, content, x, y, anchor=anchor, style=style, **more)
+
+
 def box(
     parent: Element,
     x: float,

@@ -120,7 +120,8 @@ def test_a_deadlock_is_drawn_under_its_message(lab, open_notebook) -> None:
 
 
 def test_no_chart_is_cut_off_beside_the_file_browser_of_a_small_window(lab, open_notebook) -> None:
-    write(lab.folder / "narrow.ipynb", "%load_ext sandbox", TRAIN)
+    tracked = TRAIN.replace("world_size=3", "world_size=3, memory=True")
+    write(lab.folder / "narrow.ipynb", "%load_ext sandbox", tracked)
     page = open_notebook("narrow.ipynb")
     page.set_viewport_size({"width": 800, "height": 900})
     expect(page.locator(".jp-DirListing").first).to_be_visible()
