@@ -33,14 +33,22 @@ def pytest_generate_tests(metafunc):
     """Run a test with each check, mutant or style of its module's exercise, as it asks for."""
     exercise = getattr(metafunc.module, "EXERCISE", None)
     if "mutant" in metafunc.fixturenames:
-        paths = answers.overlays("mutants", exercise)
-        metafunc.parametrize("mutant", paths, ids=lambda path: path.stem)
+        metafunc.parametrize("mutant", list(_mutants(exercise)))
     elif "style" in metafunc.fixturenames:
         pairs = list(_affected(exercise, metafunc.module.CALLS_MOST))
         ids = [f"{path.stem}-{check}" for path, check in pairs]
         metafunc.parametrize(("style", "check"), pairs, ids=ids)
     elif "check" in metafunc.fixturenames:
         metafunc.parametrize("check", answers.check_names(exercise))
+
+
+def _mutants(exercise):
+    """Yield each mutant; where an earlier one fails the same check with the same code, as slow."""
+    seen = set()
+    for path in answers.overlays("mutants", exercise):
+        shows = tuple(re.findall(r"^(?:CHECK|CODE) = .*$", path.read_text(), re.MULTILINE))
+        yield pytest.param(path, id=path.stem, marks=[pytest.mark.slow] * (shows in seen))
+        seen.add(shows)
 
 
 def _affected(exercise, calls_most):
