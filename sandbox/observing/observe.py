@@ -26,6 +26,7 @@ from sandbox.observing.recorder import Recorder
 SECOND_INIT_NOTE = (
     "Note: the default group exists already; this init_process_group() changes nothing."
 )
+_DEFAULT_GROUP = "0"  # torch's name of it, and where its numbers of groups begin again
 MAX_MARK = 100  # characters: a record must stay short
 Publish = Callable[[tuple], None]
 
@@ -78,9 +79,11 @@ class Observer:
             return create(*arguments, timeout=timeout, **kwargs)
         self._num_groups[group_name] += 1
         members = tuple(ranks) or tuple(range(group_size))
+        place = None
         if ranks and group_name.isdecimal():  # else a hash: non-members need not call
+            place = (self._num_groups[_DEFAULT_GROUP], group_name)
             site = callsite.find(sys._getframe())
-            self.recorder.publish(("new_group", members, site))
+            self.recorder.publish(("new_group", members, site, place, time.monotonic()))
         birth = Birth(
             recorder=self.recorder,
             gid=_digest(self._store_path, group_name, self._num_groups[group_name], members),
@@ -94,9 +97,13 @@ class Observer:
         except BaseException:
             if birth.event:
                 birth.event.leave()
+            if place:
+                self.recorder.publish(("new_group_end", place, True))
             raise
         finally:
             births.current = None
+        if place:
+            self.recorder.publish(("new_group_end", place, False))
         if birth.event:
             birth.event.end()
             self._kept.append(group)

@@ -1,7 +1,8 @@
 """What a rank publishes about its collectives: plain tuples, read in another process.
 
     ("group", gid, ranks)                                       a group exists, or begins to
-    ("new_group", ranks, site)                                  called, by a member or not
+    ("new_group", ranks, site, place, time_s)                   called, by a member or not
+    ("new_group_end", place, is_refused)                        returned, or raised
     ("issue", number, gid, seq, is_async, Call, site, time_s)   an operation is about to start
     ("wait", number, gid, seq, Waiting)                         a thread is blocked in it
     ("end", number, time_s, thread, since_s)                    completed; time_s None: given up
@@ -15,6 +16,7 @@
 recv, and waits for a key of a store, which have no group). A rank publishes an issue before it
 starts the operation: so whatever a rank has not published, it has not done. It publishes a wait
 once it has waited for a moment: so the backend has accepted what the rank is known to wait in.
+A new_group's `place` is how often the default group was made, and torch's number of the call.
 An end's `since_s` is when the thread began to wait, None where it is no waiter that tells.
 Times are time.monotonic(), which the processes of one machine share.
 """

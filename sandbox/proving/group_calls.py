@@ -10,8 +10,8 @@ from sandbox.failure import name_ranks
 from sandbox.proving.wording import describe_site
 
 HINT = (
-    "every rank must call new_group, members or not, and all in the same order: torch matches the "
-    "calls by their number."
+    "every rank must call new_group for every group, members or not, and all in the same order: "
+    "torch matches the calls by their number."
 )
 
 
@@ -79,9 +79,9 @@ class GroupCalls:
     def __init__(self, world_size: int) -> None:
         self._calls: list[list[GroupCall]] = [[] for _ in range(world_size)]
 
-    def add(self, rank: int, members: tuple[int, ...], site: str | None) -> None:
+    def add(self, rank: int, call: GroupCall) -> None:
         """Note that `rank` calls new_group."""
-        self._calls[rank].append(GroupCall(members, site))
+        self._calls[rank].append(call)
 
     def find_parting(
         self,

@@ -14,7 +14,8 @@ from sandbox.observing.record import NO_GROUP, Call, Issue, Waiting
 from sandbox.proving.blame import describe_wait, find_deadlock
 from sandbox.proving.certainty import Certainty
 from sandbox.proving.deadlock import RankState, Wait
-from sandbox.proving.group_calls import GroupCalls
+from sandbox.proving.group_calls import GroupCall, GroupCalls
+from sandbox.proving.group_meetings import GroupMeetings
 from sandbox.proving.messages import Messages
 from sandbox.proving.operation import Key, Operation
 from sandbox.proving.problem import Problem, ProblemKind
@@ -37,6 +38,7 @@ class Monitor:
         self._messages = Messages()
         self._store_waits = StoreWaits(world_size)
         self._group_calls = GroupCalls(world_size)
+        self._group_meetings = GroupMeetings(world_size)
         self._certainty = Certainty(self._states)
 
     def begin_call(self, start_s: float) -> None:
@@ -60,8 +62,13 @@ class Monitor:
             gid, ranks = fields
             self._journal.add_group(gid, tuple(ranks))
         elif kind == "new_group":
-            members, site = fields
-            self._group_calls.add(rank, tuple(members), site)
+            members, site, place, time_s = fields
+            call = GroupCall(tuple(members), site)
+            self._group_calls.add(rank, call)
+            self._group_meetings.begin(rank, tuple(place), call, time_s)
+        elif kind == "new_group_end":
+            place, is_refused = fields
+            self._group_meetings.end(rank, tuple(place), is_refused)
         elif kind == "issue":
             self._take_issue(rank, fields)
         elif kind == "wait":
@@ -101,6 +108,8 @@ class Monitor:
         """
         if now_s is not None:
             self._certainty.begin_question(now_s)
+        if conflict := self._group_meetings.find_conflict(now_s):
+            return Problem(ProblemKind.MISMATCH, *conflict)
         for operation in self._disputed.values():
             found = find_disagreement(operation.calls, operation.ranks)
             if found and (
@@ -112,7 +121,7 @@ class Monitor:
                 waiting = {wait.rank: wait.text for wait in waits}
                 return Problem(ProblemKind.MISMATCH, culprit, message, site, waiting, waits)
         deadlock = None
-        if not self._disputed:
+        if not self._disputed and not self._group_meetings.are_disputed:
             deadlock = find_deadlock(self._states, self._lacking(), self._group_calls)
         if deadlock is None:
             self._certainty.note_no_deadlock()
@@ -142,7 +151,8 @@ class Monitor:
 
     def is_balanced(self) -> bool:
         """Whether nothing is left over that a later call on the same groups would run into."""
-        return not self._pending and not self._disputed and not self._messages.has_running
+        disputed = self._disputed or self._group_meetings.are_disputed
+        return not self._pending and not disputed and not self._messages.has_running
 
     def ledger(self) -> Ledger:
         """Return the events of this call so far."""

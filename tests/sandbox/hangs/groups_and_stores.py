@@ -4,14 +4,18 @@ from __future__ import annotations
 
 import torch
 import torch.distributed as dist
-from hangs.planted import plant
+from hangs.planted import mismatch, plant
 from torch.distributed.device_mesh import init_device_mesh
 
 from sandbox import Op
 
 
-# (Both first groups have the same name in torch, so that rank 0 may meet rank 1 in the wrong one.)
-@plant(1, "rank 1 skipped new_group([0, 1]), or called in another order: ranks", Op.NEW_GROUP)
+# Groups of the same number have the same name in torch, so that strangers meet.
+@mismatch(
+    1,
+    "rank 1 called new_group([0, 1, 2]) where ranks 0, 2 called new_group([0, 1]) (call #1 of",
+    Op.NEW_GROUP,
+)
 def makes_groups_in_another_order(rank: int) -> None:
     ranks = [[0, 1], [0, 1, 2]]
     if rank == 1:
@@ -20,17 +24,36 @@ def makes_groups_in_another_order(rank: int) -> None:
         dist.new_group(members)  # culprit waits
 
 
-@plant(
+@mismatch(
     2,
-    "rank 2 skipped new_group([0, 1]), or called in another order: ranks 0, 1 called it at",
+    "rank 2 called new_group([0, 1, 2]) where ranks 0, 1 called new_group([0, 1]) (call #1 of",
     Op.NEW_GROUP,
 )
 def skips_a_group_of_others(rank: int) -> None:
     # A rank that is no member must call it too. Rank 2 may meet the others in the wrong group, and
     # finish.
     if rank != 2:
-        dist.new_group([0, 1])
+        dist.new_group([0, 1])  # waits
     dist.new_group()  # culprit waits
+
+
+@mismatch(
+    None,
+    "ranks 0-3 called new_group with different members (call #1).\n  ranks 0, 1: new_group([0, 1])",
+    Op.NEW_GROUP,
+    world_size=4,
+)
+def makes_its_own_pair_alone(rank: int) -> None:
+    pair = dist.new_group([rank // 2 * 2, rank // 2 * 2 + 1])  # culprit waits
+    dist.all_reduce(torch.ones(1), group=pair)
+
+
+@mismatch(1, "where ranks 0, 2 called new_group([0, 1])", Op.NEW_GROUP, world_size=3)
+def names_other_members_after_a_group_of_all(rank: int) -> None:
+    dist.new_group()
+    dist.destroy_process_group()
+    dist.init_process_group()
+    dist.new_group([0, 1] if rank != 1 else [1, 2])  # culprit waits
 
 
 @plant(

@@ -31,6 +31,49 @@ def groups_made_by_their_members_alone(rank: int, world_size: int) -> None:
 
 
 @legal
+def groups_of_one_that_each_makes_for_itself(rank: int, world_size: int) -> None:
+    dist.all_reduce(torch.ones(1), group=dist.new_group([rank]))
+
+
+@legal
+def pairs_made_by_their_members_alone(rank: int, world_size: int) -> None:
+    first = rank // 2 * 2
+    pair = list(range(first, min(first + 2, world_size)))
+    x = torch.ones(1)
+    dist.all_reduce(x, group=dist.new_group(pair, use_local_synchronization=True))
+    assert x.item() == len(pair)
+
+
+@legal
+def groups_of_others_in_another_order(rank: int, world_size: int) -> None:
+    """The last rank is in neither, and misnames both: nobody meets it there."""
+    orders = [[[0], [0, 1]], [[0, 1], [0]]]
+    if world_size > 2:
+        for members in orders[rank == world_size - 1]:
+            group = dist.new_group(members)
+        if rank < 2:
+            dist.barrier(group)
+
+
+@legal
+def numbers_of_groups_that_begin_again(rank: int, world_size: int) -> None:
+    """Rank 0 makes one more for itself, then all meet anew: numbers are alike again."""
+    if rank == 0:
+        dist.new_group([0])
+    dist.destroy_process_group()
+    dist.init_process_group()
+    for members in ([0], list(range(world_size))):
+        dist.new_group(members)
+    dist.barrier()
+
+
+@legal
+def subgroups_by_torch(rank: int, world_size: int) -> None:
+    mine, _ = dist.new_subgroups(group_size=1 if world_size % 2 else 2)
+    dist.barrier(mine)
+
+
+@legal
 def a_rank_that_leaves_early(rank: int, world_size: int) -> None:
     rest = dist.new_group(list(range(1, world_size))) if world_size > 1 else None
     for _ in range(20 if rank else 0):

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from sandbox.proving.group_calls import Elsewhere, GroupCalls, Parting
+from sandbox.proving.group_calls import Elsewhere, GroupCall, GroupCalls, Parting
 
 PAIR, ALL = (0, 1), (0, 1, 2)
 EVERYBODY = (0, 1, 2)
@@ -12,7 +12,7 @@ def calls_of(*orders: list[tuple[tuple[int, ...], int]]) -> GroupCalls:
     calls = GroupCalls(len(orders))
     for rank, order in enumerate(orders):
         for members, line in order:
-            calls.add(rank, members, f"train.py:{line}")
+            calls.add(rank, GroupCall(members, f"train.py:{line}"))
     return calls
 
 
