@@ -82,6 +82,13 @@ class Journal:
         """Return what `rank` issued under this number in this call."""
         return self._issues.get((rank, number))
 
+    def last(self, rank: int) -> Issue | None:
+        """Return what `rank` has issued last in this call, None for nothing but its start."""
+        for (issuer, _), issue in reversed(self._issues.items()):
+            if issuer == rank and issue.call.op != Op.INIT_PROCESS_GROUP.value:
+                return issue
+        return None
+
     def complete(self, gid: str, seq: int) -> None:
         """Note up to which one all members have issued the collectives of a group."""
         self._num_complete[gid] = seq

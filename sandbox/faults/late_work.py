@@ -11,10 +11,10 @@ from typing import Any, NamedTuple
 
 import torch
 
+from sandbox.faults.slow_link import Link
 from sandbox.faults.timer import Timer
 
 NO_TIMEOUT = timedelta(0)
-Link = tuple[int, int]  # from rank, to rank: each direction is a link of its own
 
 
 class Transfer(NamedTuple):

@@ -4,18 +4,16 @@ from __future__ import annotations
 
 import threading
 from collections import defaultdict, deque
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from sandbox.event import Event, Op
-from sandbox.faults.late_work import LateWork, Link, Transfer
+from sandbox.faults.late_work import LateWork, Transfer
+from sandbox.faults.slow_link import Link, SlowLink, find_way
 from sandbox.faults.timer import Timer
 from sandbox.journal import get_parts
 from sandbox.observing.record import Call
 from sandbox.observing.recorder import Lane
 from sandbox.ring import ring_bytes
-
-if TYPE_CHECKING:
-    from sandbox.faults.slow_link import SlowLink
 
 
 class Links:
@@ -58,7 +56,7 @@ class Links:
         num_bytes, num_messages = measure(call, ranks, self._rank)
         durations = {
             link: max(num_bytes / s.bandwidth + num_messages * s.latency for s in slow)
-            for link in self._way(call, ranks)
+            for link in find_way(call, ranks, self._rank)
             if (slow := [s for s in self.slow if s.joins(*link)])
         }
         return Transfer(tuple(durations), max(durations.values(), default=0.0))
@@ -69,19 +67,6 @@ class Links:
         end_s = start_s + transfer.duration_s
         self._free_s.update(dict.fromkeys(transfer.links, end_s))
         return end_s
-
-    def _way(self, call: Call, ranks: tuple[int, ...]) -> list[Link]:
-        """Return the links that an operation goes over: of a collective, those of the ring."""
-        if len(ranks) == 1:
-            return []
-        if not Op(call.op).is_point_to_point:
-            return list(zip(ranks, (*ranks[1:], ranks[0]), strict=True))
-        others = (
-            [rank for rank in ranks if rank != self._rank] if call.root is None else [call.root]
-        )
-        if call.op == Op.SEND.value:
-            return [(self._rank, other) for other in others]
-        return [(other, self._rank) for other in others]
 
 
 def measure(call: Call, ranks: tuple[int, ...], rank: int) -> tuple[float, int]:

@@ -7,10 +7,29 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar
 
 from sandbox.errors import LaunchError
+from sandbox.event import Op
 from sandbox.faults.fault import Fault, check_amount, check_rank
 
 if TYPE_CHECKING:
     from sandbox.faults.injection import Injection
+    from sandbox.observing.record import Call
+
+Link = tuple[int, int]  # from rank, to rank: each direction is a link of its own
+
+
+def find_way(call: Call, ranks: tuple[int, ...], rank: int) -> list[Link]:
+    """Return the links that an operation of `rank` goes over: of a collective, those of the ring.
+
+    `ranks` are the members of its group.
+    """
+    if len(ranks) == 1:
+        return []
+    if not Op(call.op).is_point_to_point:
+        return list(zip(ranks, (*ranks[1:], ranks[0]), strict=True))
+    others = [other for other in ranks if other != rank] if call.root is None else [call.root]
+    if call.op == Op.SEND.value:
+        return [(rank, other) for other in others]
+    return [(other, rank) for other in others]
 
 
 @dataclass(frozen=True, repr=False)
@@ -55,6 +74,10 @@ class SlowLink(Fault):
     def joins(self, source: int, target: int) -> bool:
         """Whether this is the link from one rank to the other."""
         return self.between is None or {source, target} <= set(self.between)
+
+    def carries(self, call: Call, ranks: tuple[int, ...], rank: int) -> bool:
+        """Whether an operation that `rank` takes part in goes over such a link."""
+        return any(self.joins(*link) for link in find_way(call, ranks, rank))
 
     def install(self, injection: Injection) -> None:
         """Delay what goes over such links from now on."""

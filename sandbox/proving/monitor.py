@@ -2,14 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 
 from sandbox.event import Op
-from sandbox.faults.fault import Fault
-from sandbox.faults.injected import Injected
 from sandbox.journal import Journal
 from sandbox.ledger import Ledger
-from sandbox.memory.history import Memory
 from sandbox.observing.record import NO_GROUP, Call, Issue, Waiting
 from sandbox.proving.blame import describe_wait, find_deadlock
 from sandbox.proving.certainty import Certainty
@@ -31,7 +28,7 @@ class Monitor:
 
     def __init__(self, world_size: int) -> None:
         self._states = [RankState() for _ in range(world_size)]
-        self._journal = Journal()
+        self.journal = Journal()
         self._pending: dict[Key, Operation] = {}
         self._disputed: dict[Key, Operation] = {}
         self._latest: dict[str, Operation] = {}  # the last one that all members have issued
@@ -43,7 +40,7 @@ class Monitor:
 
     def begin_call(self, start_s: float) -> None:
         """Begin another call: no events yet, and collectives are counted from 1 again."""
-        self._journal.begin_call(start_s)
+        self.journal.begin_call(start_s)
         self._certainty.note_news()
         for state in self._states:
             state.has_finished = state.has_died = False
@@ -52,7 +49,7 @@ class Monitor:
         """Take in one record of `rank`; each rank's must come in the order of their publication."""
         kind, *fields = record
         if kind == "memory":
-            self._journal.add_memory(rank, tuple(fields))
+            self.journal.add_memory(rank, tuple(fields))
             return
         if kind != "end" or fields[0] == self._states[rank].unconfirmed:
             self._states[rank].unconfirmed = None  # an earlier one's end: the backend's own thread
@@ -60,7 +57,7 @@ class Monitor:
             self._certainty.note_news()
         if kind == "group":
             gid, ranks = fields
-            self._journal.add_group(gid, tuple(ranks))
+            self.journal.add_group(gid, tuple(ranks))
         elif kind == "new_group":
             members, site, place, time_s = fields
             call = GroupCall(tuple(members), site)
@@ -80,11 +77,11 @@ class Monitor:
             number, gid, seq = fields
             self._take_withdrawal(rank, number, gid, seq)
         elif kind == "mark":
-            self._journal.add_mark(rank, *fields)
+            self.journal.add_mark(rank, *fields)
         elif kind == "step":
-            self._journal.add_step(rank, *fields)
+            self.journal.add_step(rank, *fields)
         elif kind == "fault":
-            self._journal.add_fault(*fields)
+            self.journal.add_fault(*fields)
         else:
             raise AssertionError(kind)
 
@@ -141,13 +138,21 @@ class Monitor:
             return describe_wait(state, rank, pending)
         threads = state.waits.keys()
         for wait in state.waits.values():
-            issue = self._journal.find(rank, wait.number)
+            issue = self.journal.find(rank, wait.number)
             if issue is None or not threads >= set(wait.waiting.others):
                 return None
             if wait.key not in pending:
                 told = "" if issue.seq is None else " (issued by all of them)"
-                return f"in {self._journal.name(issue)}{told}{describe_site(issue.site)}"
+                return f"in {self.journal.name(issue)}{told}{describe_site(issue.site)}"
         return None
+
+    def undelivered(self, rank: int) -> list[tuple[Issue, bool]]:
+        """Return what all its ranks have issued and `rank` has not seen end; does it wait there?"""
+        state, lacking = self._states[rank], self._lacking()
+        awaited = {wait.number: wait.key for wait in state.waits.values()}
+        numbers = [n for n, key in {**state.in_flight, **awaited}.items() if key not in lacking]
+        issues = [self.journal.find(rank, number) for number in sorted(numbers)]
+        return [(issue, issue.number in awaited) for issue in issues if issue is not None]
 
     def is_balanced(self) -> bool:
         """Whether nothing is left over that a later call on the same groups would run into."""
@@ -156,26 +161,14 @@ class Monitor:
 
     def ledger(self) -> Ledger:
         """Return the events of this call so far."""
-        return Ledger(self._journal.events(), self._journal.marks())
-
-    def steps(self) -> list[list[tuple[int, float]]]:
-        """Return, per rank, number and end of each optimizer step of this call."""
-        return [self._journal.steps(rank) for rank in range(len(self._states))]
-
-    def injected(self, faults: Sequence[Fault]) -> tuple[Injected, ...]:
-        """Return those of the call's faults that have happened, and when."""
-        return self._journal.injected(faults)
-
-    def memory(self) -> Memory | None:
-        """Return what the ranks have held in this call; None where that was not tracked."""
-        return self._journal.memory()
+        return Ledger(self.journal.events(), self.journal.marks())
 
     # -- records --------------------------------------------------------------------------------
 
     def _take_issue(self, rank: int, fields: list) -> None:
         number, gid, seq, is_async, call, site, time_s = fields
         issue = Issue(number, gid, seq, is_async, Call(*call), site, time_s)
-        self._journal.add(rank, issue)
+        self.journal.add(rank, issue)
         self._states[rank].heard_s = time_s
         self._states[rank].unconfirmed = number
         if seq != 0:
@@ -197,7 +190,7 @@ class Monitor:
 
     def _meet(self, rank: int, issue: Issue) -> None:
         """Take in a send or recv, and compare it with the one that it meets."""
-        message = self._messages.issue(rank, issue, self._journal.ranks_of(issue.gid))
+        message = self._messages.issue(rank, issue, self.journal.ranks_of(issue.gid))
         if message.partner is None:
             return
         other = message.partner
@@ -215,10 +208,10 @@ class Monitor:
         operation = self._pending.get(key)
         if operation is None:
             operation = self._pending[key] = Operation(
-                self._journal.name_group(issue),
-                self._journal.number(issue),
-                self._journal.ranks_of(issue.gid),
-                self._journal.ranks_of(issue.gid),
+                self.journal.name_group(issue),
+                self.journal.number(issue),
+                self.journal.ranks_of(issue.gid),
+                self.journal.ranks_of(issue.gid),
             )
         operation.issued[rank] = issue
         first = next(iter(operation.issued.values()))
@@ -228,7 +221,7 @@ class Monitor:
         if not operation.missing:
             del self._pending[key]
             self._latest[issue.gid] = operation
-            self._journal.complete(issue.gid, issue.seq or 0)
+            self.journal.complete(issue.gid, issue.seq or 0)
 
     def _take_wait(self, rank: int, number: int, key: Key, waiting: Waiting) -> None:
         self._states[rank].waits[waiting.thread] = Wait(key, number, waiting)
@@ -256,12 +249,12 @@ class Monitor:
         if time_s is not None:
             self._states[rank].heard_s = time_s
             self._states[rank].in_flight.pop(number, None)
-            self._journal.end(rank, number, time_s, since_s)
+            self.journal.end(rank, number, time_s, since_s)
             self._messages.end(rank, number)
 
     def _take_withdrawal(self, rank: int, number: int, gid: str, seq: int | None) -> None:
         """Forget a call that the backend refused: its members lack this one again."""
-        self._journal.remove(rank, number)
+        self.journal.remove(rank, number)
         state = self._states[rank]
         state.in_flight.pop(number, None)
         state.waits = {t: wait for t, wait in state.waits.items() if wait.number != number}
@@ -276,7 +269,7 @@ class Monitor:
         del operation.issued[rank]
         if key not in self._pending:
             self._pending[key] = operation
-            self._journal.complete(gid, seq - 1)
+            self.journal.complete(gid, seq - 1)
         if not operation.issued:
             del self._pending[key]
         if key in self._disputed and not find_disagreement(operation.calls, operation.ranks):

@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-import itertools
-import re
 import signal
 import time
-from collections.abc import Collection, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from sandbox import failure, source
+from sandbox import failure
 from sandbox.errors import (
     CollectiveMismatchError,
     DeadlockError,
@@ -27,6 +25,7 @@ from sandbox.proving.problem import ProblemKind
 from sandbox.ranks.crew import Crew
 from sandbox.ranks.member import Member, State, read_available
 from sandbox.ranks.output import Echo, Output
+from sandbox.ranks.states import describe_deaths, describe_state
 
 TICK_S = 0.02  # how often records are read and judged; results are taken at once
 ECHO_GRACE_S = 0.3  # after a first failure: others with the same one join the message
@@ -84,7 +83,7 @@ class Call:
         """Say, one line per state, what the ranks are doing."""
         self._read_records()
         self._ask_sites()
-        return failure.describe_others({m.rank: self._state_of(m) for m in self.crew.members})
+        return self._describe(self.crew.members)
 
     def interrupt(self, grace_s: float) -> list[int]:
         """Interrupt the ranks that still run, kill those that do not react, and return these."""
@@ -147,12 +146,14 @@ class Call:
         members = self.crew.members
         dead = [member for member in members if member.died_in_call]
         if dead:
-            injected = self.monitor.injected(self.faults)
+            injected = self.monitor.journal.injected(self.faults)
             killed = {each.rank for each in injected if isinstance(each.fault, Kill)}
-            message = self._with_others(_describe_deaths(dead, killed))
+            message = self._with_others(describe_deaths(dead, killed, self.monitor.journal))
             if any((member.ended or "").startswith("exited") for member in dead):
                 message += "\nHint: os._exit, or an exit in C++ code, ends a rank; return instead."
-            return Trouble(RankDiedError, message, {"rank": dead[0].rank})
+            last = self.monitor.journal.last(dead[0].rank)
+            known = {"rank": dead[0].rank, "site": last and last.site}
+            return Trouble(RankDiedError, message, known)
         failures = {m.rank: m.outcome for m in members if m.state is State.FAILED}
         culprit, message = failure.describe(failures)
         what = failures[culprit]
@@ -191,35 +192,12 @@ class Call:
 
     def _with_others(self, message: str) -> str:
         """Append what each rank that has neither failed nor died is doing."""
-        others = {m.rank: self._state_of(m) for m in self.crew.members if not _has_failed(m)}
-        return "\n".join([message, *failure.describe_others(others)])
+        others = [member for member in self.crew.members if not _has_failed(member)]
+        return "\n".join([message, *self._describe(others)])
 
-    def _state_of(self, member: Member) -> str:
-        if not member.is_busy:
-            return "returned" if member.state is State.RETURNED else "not called"
-        if waits := self.monitor.waiting(member.rank):
-            return waits
-        if member.is_stopped:
-            return "stopped (SIGSTOP)"
-        return f"running {source.describe(member.site)}" if member.site else "still running"
-
-
-def _describe_deaths(dead: list[Member], killed: Collection[int | None]) -> str:
-    """Say how processes ended: "ranks 0, 1 were killed by SIGSEGV before the call was over."
-
-    What may lie behind it is left out of those that were `killed` by a fault of the call.
-    """
-
-    def tell_end(member: Member) -> str:
-        how = member.ended or ""
-        return how.partition(" (")[0] if member.rank in killed else how
-
-    lines = []
-    for how, members in itertools.groupby(dead, key=tell_end):
-        ranks = [member.rank for member in members]
-        verb = how if len(ranks) == 1 else re.sub(r"^was\b", "were", how)
-        lines.append(f"{name_ranks(ranks)} {verb} before the call was over.")
-    return "\n".join(lines)
+    def _describe(self, members: list[Member]) -> list[str]:
+        states = {m.rank: describe_state(m, self.monitor, self.faults) for m in members}
+        return failure.describe_others(states)
 
 
 def _has_failed(member: Member) -> bool:

@@ -34,7 +34,11 @@ def run_until_death(fn, *args, world_size: int, kill: Kill) -> sandbox.Run:
     assert f"Injected: {kill!r}." in error.value.message
     assert "out of memory" not in error.value.message  # no guess beside what is known
     assert [(each.fault, each.rank) for each in error.value.run.faults] == [(kill, kill.rank)]
-    assert error.value.run is not None
+    run = error.value.run
+    assert run is not None
+    last = list(run.ledger.where(rank=kill.rank))[-1:]
+    assert [error.value.site] == ([event.call_site for event in last] or [None])
+    assert ("Its last operation: " in error.value.message) == bool(last)
     return error.value.run
 
 

@@ -10,7 +10,7 @@ import torch.distributed as dist
 from torch import nn
 
 import sandbox
-from sandbox import SlowLink
+from sandbox import SlowLink, source
 
 SECONDS = 0.4  # what one all_reduce of 3 ranks takes with the link below
 LINK = SlowLink(bandwidth=1e12, latency=SECONDS / 4)
@@ -186,3 +186,37 @@ def test_a_rank_that_dies_ends_the_wait_of_the_others() -> None:
 
     with pytest.raises(sandbox.RankDiedError, match="rank 1 exited with code 3"):
         sandbox.launch(die_on_rank_1, world_size=3, faults=[LINK])
+
+
+def test_at_a_timeout_what_slow_links_still_carry_is_named() -> None:
+    def wait_or_compute() -> None:
+        x = torch.ones(10)
+        if dist.get_rank() == 0:
+            dist.all_reduce(x)
+        else:
+            work = dist.all_reduce(x, async_op=True)
+            time.sleep(60)
+            work.wait()
+
+    slow = SlowLink(bandwidth=1.0, between=(1, 2))
+    with pytest.raises(sandbox.RankTimeoutError) as caught:
+        sandbox.launch(wait_or_compute, world_size=3, timeout_s=3, faults=[slow])
+    text = caught.value.message
+    first = wait_or_compute.__code__.co_firstlineno
+    named = f"collective #1, all_reduce, of ranks 0-2 at {source.describe(__file__ + ':1')[:-8]}"
+    assert f"rank 0: waiting for a slow link to deliver {named}, line {first + 3}" in text
+    assert f"line {first + 6}; a slow link still carries {named}, line {first + 5}" in text
+
+
+def test_an_operation_beside_the_slow_links_is_not_said_to_be_late() -> None:
+    def wait_for_the_first() -> None:
+        pair = dist.new_group([0, 1])
+        if dist.get_rank() < 2:
+            work = dist.all_reduce(torch.ones(1), group=pair, async_op=True)
+            work.wait()
+        time.sleep(60)
+
+    slow = SlowLink(bandwidth=1.0, between=(1, 2))
+    with pytest.raises(sandbox.RankTimeoutError) as caught:
+        sandbox.launch(wait_for_the_first, world_size=3, timeout_s=3, faults=[slow])
+    assert "slow link" not in caught.value.message

@@ -136,6 +136,33 @@ def test_os_exit_is_a_death_with_its_code(status: int) -> None:
         f"rank 1 exited with code {status} before the call was over."
     )
     assert caught.value.rank == 1
+    assert "\n  Its first operation was still to come.\n" in str(caught.value)
+
+
+def test_a_dead_rank_is_told_by_what_it_had_issued_last() -> None:
+    def leave_after_two() -> None:
+        for _ in range(2):
+            dist.all_reduce(torch.ones(3))
+        if dist.get_rank() in (1, 2):
+            os._exit(3)
+        dist.barrier()
+
+    with pytest.raises(sandbox.RankDiedError) as caught:
+        sandbox.launch(leave_after_two, world_size=3)
+    line = leave_after_two.__code__.co_firstlineno + 2
+    assert "Their last operation: collective #2, all_reduce, of ranks 0-2 at " in str(caught.value)
+    assert caught.value.site == f"{__file__}:{line}"
+
+
+def test_arguments_of_new_group_that_torch_refuses_come_before_members_that_differ() -> None:
+    def ask_for_no_backend() -> None:
+        if dist.get_rank() == 0:
+            dist.new_group([0, 1])
+        else:
+            dist.new_group([1, 0], backend="ucc", sort_ranks=False)
+
+    with pytest.raises(sandbox.RankError, match=r"rank 1 raised \w+: .*UCC"):
+        sandbox.launch(ask_for_no_backend, world_size=2)
 
 
 def test_a_killed_rank_is_named_with_the_signal() -> None:
