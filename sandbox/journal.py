@@ -126,9 +126,9 @@ class Journal:
         """Note a sample of a rank's memory, or its peak so far."""
         self._memory.append((rank, fields))
 
-    def memory(self) -> Memory | None:
+    def memory(self, world_size: int) -> Memory | None:
         """Return what the ranks held over time; None where their memory was not tracked."""
-        return Memory.of(self._memory, self._start_s) if self._memory else None
+        return Memory.of(self._memory, self._start_s, world_size) if self._memory else None
 
     def events(self) -> Iterator[Event]:
         """Yield the events of this call; making groups and waiting for stores are none."""

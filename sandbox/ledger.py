@@ -21,7 +21,13 @@ if TYPE_CHECKING:
 class Ledger:
     """The events of one run, in the order in which they were issued."""
 
-    def __init__(self, events: Iterable[Event] = (), marks: Iterable[Mark] = ()) -> None:
+    def __init__(
+        self,
+        events: Iterable[Event] = (),
+        marks: Iterable[Mark] = (),
+        world_size: int | None = None,  # of the run; None: any rank may be asked for
+    ) -> None:
+        self._world_size = world_size
         self._events = tuple(sorted(events, key=lambda event: (event.start_s, event.rank)))
         self.marks = tuple(sorted(marks, key=lambda mark: (mark.time_s, mark.rank)))
 
@@ -37,7 +43,7 @@ class Ledger:
     def __getitem__(self, index: slice) -> Ledger: ...
     def __getitem__(self, index: int | slice) -> Event | Ledger:
         found = self._events[index]
-        return Ledger(found, self.marks) if isinstance(found, tuple) else found
+        return Ledger(found, self.marks, self._world_size) if isinstance(found, tuple) else found
 
     def where(
         self,
@@ -54,7 +60,7 @@ class Ledger:
         Raises ValueError for an `op` that no operation is called, and for what is no rank.
         """
         for member in [rank] if group is None else [rank, *group]:
-            _check_rank(member)
+            self._check_rank(member)
         asked = {
             "op": None if op is None else Op(op),
             "rank": rank,
@@ -69,7 +75,7 @@ class Ledger:
             if all(getattr(event, name) == value for name, value in asked.items())
             and (matches is None or matches(event))
         )
-        return Ledger(found, self.marks)
+        return Ledger(found, self.marks, self._world_size)
 
     def count(self, op: Op | str, rank: int | None = 0) -> int:
         """Return how often `rank` (None: all ranks together) issued `op`."""
@@ -77,7 +83,7 @@ class Ledger:
 
     def phases(self, rank: int) -> list[Ledger]:
         """Return one rank's events, cut at its marks; the last part is what followed the last."""
-        _check_rank(rank)
+        self._check_rank(rank)
         phases: list[list[Event]] = [[]]
         times_s = [mark.time_s for mark in self.marks if mark.rank == rank]
         for event in self.where(rank=rank):
@@ -85,7 +91,7 @@ class Ledger:
                 phases.append([])
             phases[-1].append(event)
         phases += [[] for _ in range(len(times_s) + 1 - len(phases))]
-        return [Ledger(events) for events in phases]
+        return [Ledger(events, (), self._world_size) for events in phases]
 
     def sent_bytes(self, rank: int, algorithm: str = "ring") -> float:
         """Return the bytes that `rank` sends for all its events, under the ring algorithms.
@@ -105,7 +111,7 @@ class Ledger:
         all-reduce is a reduce-scatter and an all-gather, each of which costs B (N - 1) / N; the
         broadcast is the pipelined chain that NCCL uses as well.
         """
-        _check_rank(rank)
+        self._check_rank(rank)
         if algorithm != "ring":
             raise ValueError(f"algorithm is {algorithm!r}, expected 'ring'.")
         return float(sum(ring_bytes(event) for event in self._events if event.rank == rank))
@@ -138,8 +144,11 @@ class Ledger:
         listed = ", ".join(f"{number} {op}" for op, number in shown.most_common())
         return f"Ledger({len(ranks)} rank{'s' * (len(ranks) > 1)}, {each}{listed})"
 
-
-def _check_rank(rank: int | None) -> None:
-    is_whole = isinstance(rank, numbers.Integral) and not isinstance(rank, bool) and rank >= 0
-    if rank is not None and not is_whole:
-        raise ValueError(f"rank is {rank!r}, expected a whole number from 0, as in rank=2.")
+    def _check_rank(self, rank: int | None) -> None:
+        is_whole = isinstance(rank, numbers.Integral) and not isinstance(rank, bool) and rank >= 0
+        if rank is not None and not is_whole:
+            raise ValueError(f"rank is {rank!r}, expected a whole number from 0, as in rank=2.")
+        if rank is not None and self._world_size is not None and rank >= self._world_size:
+            raise ValueError(
+                f"rank is {rank}, expected one of this run's, from 0 to {self._world_size - 1}."
+            )

@@ -67,6 +67,21 @@ def check_keywords(fn: Callable[..., Any], names: Collection[str]) -> None:
             )
 
 
+def check_arguments(fn: Callable[..., Any], args: tuple, kwargs: dict[str, Any]) -> None:
+    """Refuse a call in which a plain function lacks an argument, or gets more than it takes."""
+    if not inspect.isfunction(fn) or hasattr(fn, "__signature__"):
+        return
+    signature = inspect.signature(fn, follow_wrapped=False)
+    known = {name: value for name, value in kwargs.items() if name in signature.parameters}
+    try:
+        signature.bind(*args, **known)
+    except TypeError as error:
+        raise LaunchError(
+            f"the ranks would call {fn.__name__}{signature} with other arguments: {error}. Hint: "
+            f"what follows the function is passed on to it, as in launch({fn.__name__}, …)."
+        ) from None
+
+
 def allow_files(world_size: int) -> None:
     """Raise this process's soft limit of open files where the ranks need it (256 on macOS)."""
     soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)

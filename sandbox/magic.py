@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import ast
+import difflib
 import functools
 import re
 import types
@@ -37,7 +38,7 @@ _worlds: list[World] = []  # at most one: the ranks of this notebook's cells
 def load(shell: Any) -> None:
     """Start the warm process in the background and register the magic."""
     warm.get()
-    shell.register_magic_function(ranks, "cell", "ranks")
+    shell.register_magic_function(ranks, "line_cell", "ranks")
     shell.events.register("post_run_cell", after_error.show)
 
 
@@ -49,7 +50,7 @@ def load(shell: Any) -> None:
 @argument("--memory", action="store_true", help="draw how much memory each rank held")
 @argument("--timeout", metavar="SECONDS", type=float, default=30.0, help="default: 30")
 @argument("--help", "-h", action="store_true", help="show this")
-def ranks(line: str, cell: str) -> None:
+def ranks(line: str, cell: str | None = None) -> None:
     """Run the cell on every rank, each with its own variables.
 
     `rank`, `world_size`, `device`, `torch` and `dist` are there from the start. The cell may use
@@ -63,6 +64,11 @@ def ranks(line: str, cell: str) -> None:
     if options.help:
         show(_usage(ranks.parser.format_help()))
         return
+    if cell is None:
+        raise LaunchError(
+            "%ranks, with one %, runs nothing. Hint: begin a cell with %%ranks, and put the code "
+            "below; %ranks --help says more."
+        )
     shell = get_ipython()
     filename = shell.compile.cache("\n" + cell, source.running_cell(shell.execution_count))
     cell = "\n" + shell.transform_cell(cell)  # line 1 is the one with the magic
@@ -93,7 +99,20 @@ def _parse_options(line: str) -> argparse.Namespace:
         return parse_argstring(ranks, line)
     except UsageError as error:
         usage = _usage(ranks.parser.format_usage())
-        raise LaunchError(f"{error}. Usage:\n{usage}Hint: %%ranks --help says more.") from None
+        raise LaunchError(
+            f"{error}. Usage:\n{usage}Hint: {_find_nearest(line)}%ranks --help says more."
+        ) from None
+
+
+def _find_nearest(line: str) -> str:
+    """Return "did you mean --memory? " where an option there is not resembles one, else nothing."""
+    options = [text for action in ranks.parser._actions for text in action.option_strings]
+    for word in line.split():
+        name = word.partition("=")[0]
+        near = difflib.get_close_matches(name, options, n=1)
+        if name.startswith("--") and near and name not in options:
+            return f"did you mean {near[0]}? "
+    return ""
 
 
 def _usage(text: str) -> str:

@@ -130,6 +130,7 @@ class World:
     ) -> Run:
         """Do what `run` does, on `ranks`, all by default. After the last one, only close."""
         limits.check_keywords(fn, kwargs)
+        limits.check_arguments(fn, args, kwargs)
         limits.check_flag("memory", memory)
         limit_s = self.timeout_s if timeout_s is None else limits.check_timeout(timeout_s)
         faults = check_faults(faults, self.world_size, self.backend)
@@ -290,7 +291,7 @@ class World:
             ledger=self._monitor.ledger(),
             steps=[self._monitor.journal.steps(rank) for rank in range(self.world_size)],
             faults=self._monitor.journal.injected(faults),
-            tracked_memory=self._monitor.journal.memory(),
+            tracked_memory=self._monitor.journal.memory(self.world_size),
             output=self._output.texts(),
             duration_s=time.monotonic() - start_s,
             waited_s=waited_s,

@@ -70,12 +70,18 @@ class Comparison:
 def compare(memory: Memory, prediction: ModelStates, rank: int) -> Comparison:
     """Return the comparison of one rank: parameters, gradients and optimizer states.
 
-    Raises ValueError where `prediction` is not what `model_states` returns.
+    Raises ValueError where `prediction` is not what `model_states` returns, or one for more ranks
+    than there were. (For fewer, groups within the world may have sharded.)
     """
     if not isinstance(prediction, ModelStates):
         raise ValueError(
             f"the prediction is {prediction!r}, expected what model_states returns. Hint: "
             "run.memory.compare(sandbox.model_states(num_params, world_size, stage))"
+        )
+    if memory.world_size is not None and prediction.world_size > memory.world_size:
+        raise ValueError(
+            f"the prediction is for {prediction.world_size} ranks, and this run had "
+            f"{memory.world_size}. Hint: model_states(…, world_size={memory.world_size})"
         )
     return Comparison(rank, tuple(_row(memory, prediction, rank, c) for c in MEASURED))
 

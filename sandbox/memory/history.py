@@ -29,17 +29,23 @@ class Memory:
     A storage counts once, with all its bytes, however many tensors are views of it.
     """
 
-    def __init__(self, samples: Iterable[Sample], peaks: Iterable[Sample] = ()) -> None:
+    def __init__(
+        self,
+        samples: Iterable[Sample],
+        peaks: Iterable[Sample] = (),
+        world_size: int | None = None,  # of the run, where it is known
+    ) -> None:
+        self.world_size = world_size
         self.samples = tuple(sorted(samples, key=lambda sample: (sample.time_s, sample.rank)))
         self._peaks = {peak.rank: peak for peak in peaks}  # a later one is higher
 
     @classmethod
-    def of(cls, records: Iterable[tuple[int, tuple]], start_s: float) -> Memory:
+    def of(cls, records: Iterable[tuple[int, tuple]], start_s: float, world_size: int) -> Memory:
         """Return the history that the ranks' records tell: (rank, (kind, *packed sample))."""
         found: dict[str, list[Sample]] = {"sample": [], "peak": []}
         for rank, (kind, *fields) in records:
             found[kind].append(Sample.unpack(rank, tuple(fields), start_s))
-        return cls(found["sample"], found["peak"])
+        return cls(found["sample"], found["peak"], world_size)
 
     @property
     def not_observed(self) -> tuple[str, ...]:

@@ -161,7 +161,7 @@ class Monitor:
 
     def ledger(self) -> Ledger:
         """Return the events of this call so far."""
-        return Ledger(self.journal.events(), self.journal.marks())
+        return Ledger(self.journal.events(), self.journal.marks(), len(self._states))
 
     # -- records --------------------------------------------------------------------------------
 

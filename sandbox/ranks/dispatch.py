@@ -49,7 +49,10 @@ def dump_call(
     With `memory`, what is sent is the same call with the rank's memory tracked.
     """
     if not callable(fn):
-        raise LaunchError(f"fn is {fn!r}, a {type(fn).__name__}; expected a function.")
+        raise LaunchError(
+            f"fn is {fn!r}, a {type(fn).__name__}; expected a function. "
+            "Hint: pass f, not f(): the ranks call it."
+        )
     buffer = io.BytesIO()
     call: tuple = (call_tracked, (fn, *args), kwargs) if memory else (fn, args, kwargs)
     try:

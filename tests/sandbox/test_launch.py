@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import os
 import subprocess
 import sys
@@ -171,8 +172,37 @@ def test_what_cannot_be_pickled_is_named() -> None:
 
 
 def test_something_that_is_no_function_is_refused() -> None:
-    with pytest.raises(sandbox.LaunchError, match="fn is 3, a int; expected a function"):
+    with pytest.raises(
+        sandbox.LaunchError, match=r"fn is 3, a int; expected a function.*not f\(\)"
+    ):
         sandbox.launch(3)
+
+
+@pytest.mark.parametrize(
+    ("args", "kwargs", "reason"),
+    [
+        ((), {}, "missing a required argument: 'steps'"),
+        ((1, 2, 3), {}, "too many positional arguments"),
+        ((1,), {"steps": 2}, "multiple values for argument 'steps'"),
+    ],
+)
+def test_arguments_that_the_function_does_not_take_are_told_once(args, kwargs, reason) -> None:
+    def train(steps: int, lr: float = 0.1) -> None: ...
+
+    with pytest.raises(sandbox.LaunchError) as caught:
+        sandbox.launch(train, *args, **kwargs)
+    message = str(caught.value)
+    assert "call train(steps: 'int', lr: 'float' = 0.1) -> 'None' with other" in message
+    assert f"{reason}. Hint: " in message
+    assert message.endswith("as in launch(train, …).")
+
+
+def test_arguments_of_what_stands_for_a_function_are_the_ranks_to_judge() -> None:
+    @functools.wraps(sum_ranks)
+    def takes_any(*args: int) -> int:
+        return len(args)
+
+    assert sandbox.launch(takes_any, 1, 2, 3, world_size=1).results == [3]
 
 
 def test_a_tensor_on_a_gpu_is_refused_with_the_way_out() -> None:

@@ -165,6 +165,18 @@ def test_an_operation_that_there_is_not_is_refused_with_the_nearest() -> None:
         ledger.count(7)
 
 
+def test_a_rank_that_the_run_did_not_have_is_refused() -> None:
+    ledger = Ledger([event(0), event(1)], [Mark(1, "later", 2.0)], world_size=2)
+    for part in (ledger, ledger[:1], ledger.where(op="all_reduce"), *ledger.phases(1)):
+        for ask in (part.sent_bytes, part.phases, lambda rank: ledger.where(rank=rank)):
+            with pytest.raises(
+                ValueError, match="rank is 9, expected one of this run's, from 0 to 1"
+            ):
+                ask(9)
+    with pytest.raises(ValueError, match="rank is 2, .* from 0 to 1"):
+        sandbox.launch(dist.barrier, world_size=2).ledger.where(group=[0, 2])
+
+
 @pytest.mark.parametrize("rank", ["0", 1.0, True, -1])
 def test_what_is_no_rank_is_refused_and_never_counted_as_nothing(rank: object) -> None:
     ledger = Ledger([event(0)])

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 import pytest
+from IPython.core.error import UsageError
 from IPython.core.interactiveshell import InteractiveShell
 
 import sandbox
@@ -205,14 +206,36 @@ def test_a_value_that_cannot_be_shown_is_told_from_the_learners_own_line(shell) 
 @pytest.mark.parametrize("line", ["--frsh", "four", "--timeout long"])
 def test_options_that_there_are_not_show_the_usage(shell, line: str, capsys) -> None:
     with pytest.raises(
-        LaunchError, match=r"(?s)Usage:\n  %%ranks \[--only.*\nHint: %%ranks --help"
+        LaunchError, match=r"(?s)Usage:\n  %%ranks \[--only.*\nHint: .*%ranks --help"
     ):
         run(shell, f"%%ranks {line}\nrank")
     assert capsys.readouterr().err == ""
 
 
-def test_help_is_shown_and_nothing_runs(shell, capsys) -> None:
-    run(shell, "%%ranks --help\n1 / 0")
+@pytest.mark.parametrize(
+    ("option", "hint"), [("--memoryy", "did you mean --memory? %ranks"), ("--zzz", "%ranks")]
+)
+def test_an_option_that_there_is_not_is_told_with_the_nearest(shell, option, hint) -> None:
+    with pytest.raises(LaunchError) as caught:
+        run(shell, f"%%ranks 2 {option}\nrank")
+    assert f"unrecognized arguments: {option}. Usage:" in caught.value.message
+    assert caught.value.message.endswith(f"\nHint: {hint} --help says more.")
+
+
+def test_help_with_nothing_below_is_told_how_to_ask(shell) -> None:
+    with pytest.raises(UsageError, match="Did you mean the line magic %ranks"):
+        run(shell, "%%ranks 2 --help")
+
+
+def test_one_percent_sign_runs_nothing_and_says_so(shell) -> None:
+    with pytest.raises(LaunchError, match="begin a cell with %%ranks"):
+        run(shell, "%ranks 2")
+    assert not magic._worlds
+
+
+@pytest.mark.parametrize("cell", ["%%ranks --help\n1 / 0", "%ranks --help"])
+def test_help_is_shown_and_nothing_runs(shell, capsys, cell: str) -> None:
+    run(shell, cell)
     out = capsys.readouterr().out
     assert "%%ranks [--only RANKS]" in out
     assert "new ranks, without variables" in out

@@ -176,3 +176,13 @@ def test_sizes_are_decimal_with_three_digits(nbytes: float, text: str) -> None:
 def test_categories_are_strings_for_those_who_write_them_so() -> None:
     assert sample(bytes={"gradients": 4}).bytes["gradients"] == 4
     assert Category.GRADIENTS == "gradients"
+
+
+@pytest.mark.parametrize("world_size", [4, 2, None])
+def test_a_prediction_for_more_ranks_than_there_were_is_refused(world_size: int | None) -> None:
+    samples = measured().samples
+    if world_size != 2:
+        Memory(samples, (), world_size).compare(model_states(104, 4, 0))
+        return
+    with pytest.raises(ValueError, match="is for 4 ranks, and this run had 2. Hint: model_states"):
+        Memory(samples, (), world_size).compare(model_states(104, 4, 0))
