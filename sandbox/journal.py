@@ -33,6 +33,7 @@ class Journal:
         # When faults began and ended, by their place in the call's list and their rank.
         self._faults: dict[tuple[int, int], dict[bool, float]] = {}
         self._memory: list[tuple[int, tuple]] = []
+        self._unwaited: dict[tuple[str, str], list[int]] = {}
 
     def add_group(self, gid: str, ranks: tuple[int, ...]) -> None:
         """Note that a group exists."""
@@ -41,6 +42,14 @@ class Journal:
     def add_mark(self, rank: int, name: str, time_s: float) -> None:
         """Note a moment that `rank` has marked."""
         self._marks.append((rank, name, time_s))
+
+    def add_unwaited(self, rank: int, op: str, site: str) -> None:
+        """Note that nobody has waited for an asynchronous operation of `rank`."""
+        self._unwaited.setdefault((op, site), []).append(rank)
+
+    def unwaited(self) -> dict[tuple[str, str], list[int]]:
+        """Return the ranks of such operations, by operation and line."""
+        return self._unwaited
 
     def add(self, rank: int, issue: Issue) -> None:
         """Note that `rank` issued a call."""

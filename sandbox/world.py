@@ -25,6 +25,7 @@ from sandbox.ranks.call import Call
 from sandbox.ranks.crew import Crew
 from sandbox.ranks.dispatch import dump_call
 from sandbox.ranks.member import Member
+from sandbox.ranks.notes import describe_notes
 from sandbox.ranks.output import Output, show
 from sandbox.ranks.returned import load_if_possible, load_result
 from sandbox.ranks.turn import Turn
@@ -138,9 +139,8 @@ class World:
         needs = warm.find_needs(fn, payload)
         with self._turn.taken():
             run = self._call(payload, faults, limit_s, needs, ranks, is_last)
-        happened = [each.fault for each in run.faults]
-        if missed := [f for f in faults if f.tells and f not in happened]:
-            show(f"Did not happen: {', '.join(map(repr, missed))}.\n")
+            notes = describe_notes(self._monitor.journal, faults)
+        show(notes)
         return run
 
     def _call(

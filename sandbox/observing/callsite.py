@@ -23,7 +23,7 @@ def find(start: FrameType) -> str | None:
     site = _find_learners(start)
     if site is None:
         site = _find_library(start)
-    if site is None and all(_is_ours(frame) for frame in _walk(start)):
+    if site is None and all(is_ours(frame) for frame in _walk(start)):
         main = sys._current_frames().get(threading.main_thread().ident or 0)
         site = main and _find_learners(main)
     return site
@@ -41,7 +41,7 @@ def _find_learners(start: FrameType) -> str | None:
 def _find_library(start: FrameType) -> str | None:
     for frame in _walk(start):
         name = frame.f_code.co_filename
-        if _TORCH_DISTRIBUTED not in name and not name.startswith("<") and not _is_ours(frame):
+        if _TORCH_DISTRIBUTED not in name and not name.startswith("<") and not is_ours(frame):
             return f"{name}:{frame.f_lineno}"
     return None
 
@@ -52,5 +52,6 @@ def _walk(frame: FrameType | None) -> Iterator[FrameType]:
         frame = frame.f_back
 
 
-def _is_ours(frame: FrameType) -> bool:
+def is_ours(frame: FrameType) -> bool:
+    """Whether it is a frame of sandbox's own."""
     return frame.f_code.co_filename.startswith(_HERE)

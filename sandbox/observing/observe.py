@@ -190,6 +190,7 @@ def rebuild(store_path: str, world_size: int) -> None:
     assert _observer is not None
     if dist.is_initialized():
         dist.destroy_process_group()
+    _observer.recorder.unwaited.clear()
     _observer.world_size = world_size
     _observer.meet_at(store_path)
 

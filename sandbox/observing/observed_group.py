@@ -179,13 +179,8 @@ class ObservedGroup(dist.ProcessGroup, metaclass=_GroupType):
         """Publish a call, then start it: gloo may end the process when the members disagree."""
         lane, blocks = self._place(values)
         is_async, timeout_s = get_options(values)
-        event = self._recorder.issue(
-            lane,
-            call,
-            frame,
-            in_order=in_order,
-            is_async=is_async if in_order else not _is_blocking(frame),
-        )
+        is_async = is_async if in_order else not _is_blocking(frame)
+        event = self._recorder.issue(lane, call, frame, in_order=in_order, is_async=is_async)
         try:
             work = start()
         except BaseException:
@@ -203,13 +198,13 @@ class ObservedGroup(dist.ProcessGroup, metaclass=_GroupType):
             work, future = links.delay(work, future, call, lane)
         if is_async and future is not None:
             future.add_done_callback(lambda _: event.complete())
-        return ObservedWork(
-            work,
-            event,
-            patience_s=timeout_s or self._patience_s,
-            can_poll=can_poll,
-            blocks=blocks,
+        patience_s = timeout_s or self._patience_s
+        observed = ObservedWork(
+            work, event, patience_s=patience_s, can_poll=can_poll, blocks=blocks
         )
+        if is_async and values:  # of a coalesced block, they do not tell whether somebody waits
+            self._recorder.unwaited.add(event.number, observed, call.op, frame)
+        return observed
 
     def _place(self, values: Values) -> tuple[Lane, bool]:
         """Return the order that a call belongs to, and whether waiting for it blocks the thread."""

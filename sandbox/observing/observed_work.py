@@ -34,6 +34,7 @@ class ObservedWork(dist.Work):
 
     def wait(self, timeout: timedelta = NO_TIMEOUT) -> bool:
         """Block until the operation is complete; Ctrl-C gets through."""
+        self._event.settle()
         since_s = time.monotonic()
         try:
             done = self._wait(timeout)
@@ -74,6 +75,7 @@ class ObservedWork(dist.Work):
 
     def get_future(self) -> torch.futures.Future:
         """Return the backend's future; if C++ takes it during backward, wait for it at its end."""
+        self._event.settle()
         caller = sys._getframe().f_back  # None in autograd's own threads, which serve GPUs
         if self._blocks and caller and caller.f_code is _engine_run_backward.__code__:
             EndOfBackward.wait_for(self)
@@ -82,6 +84,7 @@ class ObservedWork(dist.Work):
 
 def _delegate(name: str) -> Callable[..., Any]:
     def method(self: ObservedWork, *args: Any) -> Any:
+        self._event.settle()
         return getattr(self._inner, name)(*args)
 
     return method

@@ -7,6 +7,7 @@
     ("wait", number, gid, seq, Waiting)                         a thread is blocked in it
     ("end", number, time_s, thread, since_s)                    completed; time_s None: given up
     ("withdraw", number, gid, seq)                              the backend refused the call
+    ("unwaited", op, site)                                      asynchronous, and never waited for
     ("mark", name, time_s)                                      a moment that the program notes
     ("step", number, time_s)                                    an optimizer step has ended
     ("fault", number, rank, time_s, is_over)                    a fault of the call begins, or ends

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 from sandbox.observing import callsite, signals
 from sandbox.observing.record import Call, Waiting
 from sandbox.observing.threads import Siblings
+from sandbox.observing.unwaited import Unwaited
 
 if TYPE_CHECKING:
     from sandbox.faults.links import Links
@@ -42,8 +43,14 @@ class Recorder:
         self.before_issue: Callable[[str], None] | None = None
         self.links: Links | None = None
         self.watch: Callable[[Sequence[Any]], None] | None = None  # sees the arguments of each call
+        self.unwaited = Unwaited()
         self._numbers = itertools.count()
         self._siblings = threading.local()
+
+    def tell_unwaited(self, *, is_over: bool) -> None:
+        """Publish what nobody has waited for, nor will, now that a call has ended well."""
+        for op, site in self.unwaited.take(is_over=is_over):
+            self.publish(("unwaited", op, site))
 
     def announce(self, lane: Lane) -> None:
         """Publish that a group exists, or that its creation begins."""
@@ -104,6 +111,10 @@ class Published:
         if waiting != self._waiting:
             self._waiting = waiting
             self._recorder.publish(("wait", self.number, self._lane.gid, self._seq, tuple(waiting)))
+
+    def settle(self) -> None:
+        """Note that somebody waits for the event, or asks whether it is complete."""
+        self._recorder.unwaited.settle(self.number)
 
     def end(self, since_s: float | None = None) -> None:
         """Publish the completion if that is news, or that the calling thread waits no longer.

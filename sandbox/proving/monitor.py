@@ -78,6 +78,8 @@ class Monitor:
             self._take_withdrawal(rank, number, gid, seq)
         elif kind == "mark":
             self.journal.add_mark(rank, *fields)
+        elif kind == "unwaited":
+            self.journal.add_unwaited(rank, *fields)
         elif kind == "step":
             self.journal.add_step(rank, *fields)
         elif kind == "fault":

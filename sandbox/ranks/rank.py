@@ -140,8 +140,11 @@ class Rank:
             function, args, kwargs = load_call(payload)
             result = function(*args, **kwargs)
             injection.reach_end()
+            if not fresh:
+                self.recorder.tell_unwaited(is_over=False)
             answer: tuple = ("result", dump_result(result))
         except BaseException as error:
+            self.recorder.unwaited.clear()
             answer = ("error", failure.capture(error, time.monotonic()))
         finally:
             signal.signal(signal.SIGINT, signal.SIG_IGN)
@@ -155,6 +158,7 @@ class Rank:
         wire.send(self.control, (answer[0], number, *answer[1:], self._num_threads))
         if fresh:
             end_like_a_process()
+            self.recorder.tell_unwaited(is_over=True)
             wire.send(self.control, ("finished", number))
 
     def _tell_threads_until_called(self) -> None:
