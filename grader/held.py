@@ -1,11 +1,14 @@
 """The bytes that live tensors hold in this process: what a rank really has, whatever it says."""
 
 import gc
+import time
 
 import numpy as np
 import torch
 from torch import nn
 from torch.distributed.tensor import DTensor
+
+RELEASE_S = 0.02
 
 
 def live_storages() -> dict[int, int]:
@@ -38,5 +41,11 @@ def _bytes_of(value: object) -> int:
 
 
 def new_bytes(before: dict[int, int]) -> int:
-    """Return the bytes held now in storages that were not there `before`."""
-    return sum(size for address, size in live_storages().items() if address not in before)
+    """Return the bytes held now in storages that were not there `before`.
+
+    Looks twice: a backend's thread holds the tensors of a collective a moment longer than it lasts.
+    """
+    first = live_storages()
+    time.sleep(RELEASE_S)
+    now = live_storages()
+    return sum(size for address, size in now.items() if address in first.keys() - before.keys())

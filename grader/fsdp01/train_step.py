@@ -47,9 +47,11 @@ def check_train_step(train_step: TrainStep) -> None:
 
 
 def _judge_mismatch(error: CollectiveMismatchError) -> Failure | None:
-    """Name what it is where the same all_reduce gets other sizes: ranks' shards are not alike."""
-    calls = {(wait.op, wait.site) for wait in error.waits}
-    if len(calls) == 1 and Op.ALL_REDUCE in {op for op, _ in calls}:
+    """Name what it is where one all_reduce gets other sizes: those of the ranks' shards."""
+    last = {event.rank: event for event in error.run.ledger} if error.run else {}
+    calls = {(event.op, event.call_site) for event in last.values()}
+    numels = {event.numel for event in last.values()}
+    if len(calls) == 1 and Op.ALL_REDUCE in {op for op, _ in calls} and len(numels) > 1:
         return replace(explain.failure_of(error), mistake=Mistake.SHARDS_ALL_REDUCED)
     return None
 
