@@ -54,21 +54,26 @@ def describe_deaths(dead: list[Member], killed: Collection[int | None], journal:
     of those that were `killed` by a fault of the call.
     """
 
-    def tell_end(member: Member) -> tuple[str, str]:
+    def tell_end(member: Member) -> str:
         how = member.ended or ""
+        return how.partition(" (")[0] if member.rank in killed else how
+
+    def tell_last(member: Member) -> str:
         last = journal.last(member.rank)
-        told = f"{journal.name(last)}{describe_site(last.site)}" if last else ""
-        return how.partition(" (")[0] if member.rank in killed else how, told
+        if last is None:
+            return "first operation was still to come."
+        return f"last operation: {journal.name(last)}{describe_site(last.site)}"
 
     lines = []
-    for (how, last), members in itertools.groupby(dead, key=tell_end):
+    for how, group in itertools.groupby(dead, key=tell_end):
+        members = list(group)
         ranks = [member.rank for member in members]
         verb = how if len(ranks) == 1 else re.sub(r"^was\b", "were", how)
         lines.append(f"{name_ranks(ranks)} {verb} before the call was over.")
-        whose = "Its" if len(ranks) == 1 else "Their"
-        lines.append(
-            f"  {whose} last operation: {last}"
-            if last
-            else f"  {whose} first operation was still to come."
-        )
+        for last, alike in itertools.groupby(members, key=tell_last):
+            some = [member.rank for member in alike]
+            whose = (
+                "Its" if len(ranks) == 1 else "Their" if some == ranks else f"{name_ranks(some)}:"
+            )
+            lines.append(f"  {whose} {last}")
     return "\n".join(lines)

@@ -35,9 +35,9 @@ def pytest_generate_tests(metafunc):
     if "mutant" in metafunc.fixturenames:
         metafunc.parametrize("mutant", list(_mutants(exercise)))
     elif "style" in metafunc.fixturenames:
-        pairs = list(_affected(exercise, metafunc.module.CALLS_MOST))
-        ids = [f"{path.stem}-{check}" for path, check in pairs]
-        metafunc.parametrize(("style", "check"), pairs, ids=ids)
+        metafunc.parametrize(
+            ("style", "check"), list(_affected(exercise, metafunc.module.CALLS_MOST))
+        )
     elif "check" in metafunc.fixturenames:
         metafunc.parametrize("check", answers.check_names(exercise))
 
@@ -52,12 +52,14 @@ def _mutants(exercise):
 
 
 def _affected(exercise, calls_most):
-    """Yield each other style with the checks that get its functions; `calls_most` always does."""
+    """Yield each other style with the checks that get its functions; as slow, with `calls_most`."""
     for path in answers.overlays("solutions", exercise):
         defined = set(answers.defined_names(path))
         for check in answers.check_names(exercise):
-            if check == calls_most or defined & set(answers.arguments(exercise, check)):
-                yield path, check
+            is_its_own = bool(defined & set(answers.arguments(exercise, check)))
+            if is_its_own or check == calls_most:
+                marks = [] if is_its_own else [pytest.mark.slow]
+                yield pytest.param(path, check, id=f"{path.stem}-{check}", marks=marks)
 
 
 def _text(exercise):

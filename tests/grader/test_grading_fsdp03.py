@@ -6,7 +6,7 @@ from grading_tests import graded_course, judge_right_and_blank
 from grader.nbgrader_plugin.scoring import Outcome
 from grader.samples import submission
 
-pytestmark = [pytest.mark.fsdp03, pytest.mark.timeout(400)]
+pytestmark = [pytest.mark.fsdp03, pytest.mark.slow, pytest.mark.timeout(400)]
 
 # Two mistakes that are named, and one answer that ends the kernel; the rest is right.
 MIXED = """
@@ -61,6 +61,5 @@ def test_answer_that_ends_the_kernel_costs_its_own_points(mixed):
     assert reason in mixed.feedback("mixed")
 
 
-@pytest.mark.slow
 def test_reference_solution_gets_100_and_the_released_notebook_0(tmp_path):
     judge_right_and_blank(tmp_path, "fsdp03")
