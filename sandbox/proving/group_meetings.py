@@ -8,11 +8,13 @@ from typing import NamedTuple
 
 from sandbox.event import Op
 from sandbox.failure import name_ranks
-from sandbox.proving.certainty import CONFIRM_S, SETTLE_S
+from sandbox.proving.certainty import SETTLE_S
 from sandbox.proving.group_calls import HINT, GroupCall
 from sandbox.proving.wait_for import WaitFor
 from sandbox.proving.wording import describe_site, list_ranks
 
+# torch checks the arguments before a call is told; a backend that cannot be made fails by then.
+ACCEPT_S = 0.3
 Place = tuple[int, str]  # how often the default group was made; torch's number of the call
 
 
@@ -26,7 +28,7 @@ class Attempt:
 
     def stands(self, now_s: float | None) -> bool:
         """Whether torch has accepted the call: it refuses at once what it refuses."""
-        return self.has_ended or now_s is None or now_s - self.time_s > CONFIRM_S
+        return self.has_ended or now_s is None or now_s - self.time_s > ACCEPT_S
 
 
 class Conflict(NamedTuple):

@@ -55,8 +55,8 @@ def test_calls_of_other_numbers_do_not_meet() -> None:
 def test_a_call_stands_once_torch_has_had_time_to_refuse_it() -> None:
     meetings = meet((0, 1), (1, 0), is_over=False)
     assert meetings.are_disputed
-    assert meetings.find_conflict(10.5) is None
-    assert meetings.find_conflict(11.5) is not None
+    assert meetings.find_conflict(10.1) is None
+    assert meetings.find_conflict(10.5) is not None
 
 
 def test_a_call_that_torch_refuses_meets_nobody() -> None:
