@@ -112,7 +112,7 @@ class Check:
     def _failed_before(self) -> str:
         """Name the earliest step that has failed, of those whose functions the answers use."""
         others = self.exercise.asked.keys() - self._own_names()
-        used = [name for name in others if record.has_failed(name) and uses(name, self._answers)]
+        used = [name for name in others & record.failed_functions() if uses(name, self._answers)]
         if not used:
             return ""
         step, name = min((self.exercise.asked[name].step, name) for name in used)

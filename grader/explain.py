@@ -1,8 +1,11 @@
 """What a failed launch says about the answer: a sandbox error becomes a mistake, or a stub."""
 
+import contextlib
 import linecache
 import re
+from collections.abc import Iterator
 
+from grader import verdict
 from grader.mistakes import Mistake
 from grader.verdict import Failure
 from sandbox import source
@@ -16,6 +19,7 @@ from sandbox.errors import (
     RankTimeoutError,
     SandboxError,
 )
+from sandbox.ledger import Ledger
 
 # How torch 2.13 fails when these mistakes are made: a part of its message, or of its traceback.
 KNOWN_TEXTS = {
@@ -53,6 +57,18 @@ def stub_of(error: SandboxError) -> str | None:
         return None
     functions = re.findall(r", in (\w+)$", error.traceback_text, re.MULTILINE)
     return functions[-1] if functions else ""
+
+
+@contextlib.contextmanager
+def telling_stubs(name: str) -> Iterator[None]:
+    """Say of `name` that it is not solved yet, where a launch meets a stub; also as a decorator."""
+    try:
+        yield
+    except RankError as error:
+        stub = stub_of(error)
+        if stub is None:
+            raise
+        verdict.show(verdict.not_solved(name, stub))
 
 
 def failure_of(error: SandboxError) -> Failure:
@@ -96,6 +112,13 @@ def site_of(error: SandboxError) -> str:
         return ""
     last = {event.rank: event.call_site for event in error.run.ledger}
     return next((site for _, site in sorted(last.items()) if site and _is_learners(site)), "")
+
+
+def are_some_idle(error: DeadlockError | CollectiveMismatchError, world_size: int) -> bool:
+    """Whether some ranks, but not all, have issued nothing since the first mark of their run."""
+    ledger = error.run.ledger if error.run else Ledger()
+    since_mark = [ledger.phases(rank)[1:] for rank in range(world_size)]
+    return 0 < sum(not any(phases) for phases in since_mark) < world_size
 
 
 def where_of(error: SandboxError) -> str:

@@ -23,12 +23,13 @@ def failed(functions: Collection[str]) -> None:
         _write(f"{FAILED}{name}")
 
 
-def has_failed(function: str) -> bool:
-    """Whether the last check of this function in this kernel has failed."""
+def failed_functions() -> set[str]:
+    """Return the functions whose check in this kernel has failed."""
     path = os.environ.get(RECORDS_VARIABLE)
     if path is None:
-        return function in _failed
-    return f"{FAILED}{function}" in _read(Path(path))
+        return set(_failed)
+    lines = _read(Path(path))
+    return {line.removeprefix(FAILED) for line in lines if line.startswith(FAILED)}
 
 
 def _write(line: str) -> None:

@@ -1,10 +1,11 @@
 """Where a Ray Train run on warm ranks keeps its reports and checkpoints; read without Ray."""
 
 import json
-import numbers
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
+
+from grader.plain import as_plain
 
 CHECKPOINT_PREFIX = "checkpoint_"
 
@@ -26,7 +27,7 @@ def write_report(
     storage: Path, rank: int, metrics: Mapping[str, Any], has_checkpoint: bool = False
 ) -> None:
     """Append one rank's report, and whether a checkpoint came with it."""
-    numbers_and_text = {str(key): plain(value) for key, value in metrics.items()}
+    numbers_and_text = {str(key): as_plain(value) for key, value in metrics.items()}
     with _reports_path(storage, rank).open("a") as file:
         file.write(json.dumps([numbers_and_text, has_checkpoint]) + "\n")
 
@@ -57,12 +58,3 @@ def _read(storage: Path, rank: int) -> list[tuple[Report, bool]]:
     path = _reports_path(storage, rank)
     lines = path.read_text().splitlines() if path.exists() else []
     return [tuple(json.loads(line)) for line in lines]
-
-
-def plain(value: Any) -> Any:
-    """Return a number, NumPy's too, or text as Python's own; anything else as its type's name."""
-    if isinstance(value, bool | str):
-        return value if type(value) in (bool, str) else type(value).__name__
-    if isinstance(value, numbers.Integral):
-        return int(value)
-    return float(value) if isinstance(value, numbers.Real) else type(value).__name__

@@ -11,7 +11,7 @@ import torch.distributed as dist
 from torch import Tensor, nn
 
 import sandbox
-from grader import explain, storage
+from grader import explain
 from grader.cases import (
     FROZEN,
     LEARNING_RATE,
@@ -24,12 +24,12 @@ from grader.cases import (
 from grader.fsdp01.exercise import Check
 from grader.mistakes import Mistake
 from grader.parity import find_difference
+from grader.plain import as_plain
 from grader.shards import Shard, shards_of
 from grader.truth import StepTruth, train
 from grader.verdict import Failure
 from sandbox import toys
 from sandbox.errors import CollectiveMismatchError, DeadlockError, RankError
-from sandbox.ledger import Ledger
 
 Save = Callable[[str, nn.Module, torch.optim.Optimizer, int], None]
 Load = Callable[[str, nn.Module, torch.optim.Optimizer], int]
@@ -100,7 +100,7 @@ def observe_load(load: Load, directory: str, case: Case) -> Observation:
     if isinstance(next_epoch, Tensor):
         next_epoch = next_epoch.item()
     stepped = shards_of(model.named_parameters())
-    plain = next_epoch if isinstance(next_epoch, str) else storage.plain(next_epoch)
+    plain = next_epoch if isinstance(next_epoch, str) else as_plain(next_epoch)
     return Observation(plain, loaded, stepped, lr)
 
 
@@ -208,10 +208,7 @@ def _save(check: Check, save: Save, directory: str, case: Case, next_epoch: int)
         run = check.launch(*saved, world_size=case.world_size, case=f"saving on {case.text}")
         check.judge(judge_saved(Path(directory), max(run.results)))
     except (DeadlockError, CollectiveMismatchError) as error:
-        ledger = error.run.ledger if error.run else Ledger()
-        since_mark = [ledger.phases(rank)[1:] for rank in range(case.world_size)]
-        idle = [rank for rank, events in enumerate(since_mark) if not any(events)]
-        if 0 < len(idle) < case.world_size:
+        if explain.are_some_idle(error, case.world_size):
             failure = explain.failure_of(error)
             check.judge(replace(failure, mistake=Mistake.RANK0_ONLY_STATE_DICT))
         raise

@@ -11,8 +11,8 @@ from torch.optim.optimizer import (
     register_optimizer_step_pre_hook,
 )
 
-from grader.fsdp01.step_hook import record_gradients
 from grader.shards import Shard, shards_of
+from grader.step_hook import record_gradients
 from sandbox import toys
 
 

@@ -12,7 +12,6 @@ import sandbox
 from grader import explain, verdict
 from grader.cases import new_mesh
 from sandbox import toys
-from sandbox.errors import RankError
 from sandbox.ledger import Ledger
 
 Prepare = Callable[[toys.Transformer, DeviceMesh], nn.Module]
@@ -34,19 +33,13 @@ def events_of_steps(ledger: Ledger, num_strategies: int, rank: int = 0) -> list[
     return ledger.phases(rank)[-2 * num_strategies :: 2]
 
 
+@explain.telling_stubs("measure")
 def measure(strategies: Mapping[str, Prepare], world_size: int = 4) -> None:
     """Print, for each strategy, the collectives of one step and the bytes that a rank sends.
 
     A strategy is a function (model, mesh) -> wrapped model; it runs on `world_size` fresh ranks.
     """
-    try:
-        run = sandbox.launch(run_steps, list(strategies.values()), {}, world_size=world_size)
-    except RankError as error:
-        stub = explain.stub_of(error)
-        if stub is None:
-            raise
-        verdict.show(verdict.not_solved("measure", stub))
-        return
+    run = sandbox.launch(run_steps, list(strategies.values()), {}, world_size=world_size)
     for name, step in zip(strategies, events_of_steps(run.ledger, len(strategies)), strict=True):
         ops = Counter(event.op.value for event in step)
         counts = ", ".join(f"{count} {op}" for op, count in sorted(ops.items()))

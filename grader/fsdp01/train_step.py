@@ -8,13 +8,14 @@ import torch.distributed as dist
 from torch import Tensor, nn
 
 import sandbox
-from grader import explain, storage
+from grader import explain
 from grader.cases import CASES, LEARNING_RATE, Case, new_sharded
 from grader.fsdp01.exercise import Check
-from grader.fsdp01.step_hook import record_gradients
 from grader.judge_step import StepSeen, judge_any_clipping, judge_steps
 from grader.mistakes import Mistake
+from grader.plain import as_plain
 from grader.shards import Shard, shards_of
+from grader.step_hook import record_gradients
 from grader.truth import Clipping, train
 from grader.verdict import Failure
 from sandbox.errors import CollectiveMismatchError
@@ -98,7 +99,7 @@ def _as_numbers(answer: object) -> tuple[float, float] | str:
     """Return (loss, grad_norm) as plain floats, or what came instead."""
     if not isinstance(answer, tuple | list) or len(answer) != 2:
         return type(answer).__name__
-    loss, grad_norm = map(storage.plain, answer)
+    loss, grad_norm = map(as_plain, answer)
     if isinstance(loss, str) or isinstance(grad_norm, str):
         return f"({', '.join(type(number).__name__ for number in answer)})"
     return float(loss), float(grad_norm)

@@ -8,16 +8,22 @@ from typing import Any
 from torch import Tensor
 
 import sandbox
-from grader import explain, storage
+from grader import explain
 from grader.cases import Case
-from grader.fsdp02.engines import CASES, furthest, gathered, micro_batches, new_engine, truths_of
+from grader.fsdp02.engines import (
+    CASES,
+    gathered,
+    judge_weights,
+    new_engine,
+    train_step,
+    truths_of,
+)
 from grader.fsdp02.exercise import Check
 from grader.mistakes import Mistake
+from grader.plain import as_plain
 from grader.truth import StepTruth
 from grader.verdict import Failure
-from sandbox import toys
 from sandbox.errors import CollectiveMismatchError, DeadlockError
-from sandbox.ledger import Ledger
 
 Save = Callable[[Any, str, int], None]
 Load = Callable[[Any, str], int]
@@ -67,10 +73,7 @@ def _save(check: Check, save: Save, path: str, stage: int, case: Case) -> None:
         world_size = case.world_size
         check.launch(observe_save, save, path, stage, case, world_size=world_size, case=text)
     except (DeadlockError, CollectiveMismatchError) as error:
-        ledger = error.run.ledger if error.run else Ledger()
-        since_mark = [ledger.phases(rank)[1:] for rank in range(case.world_size)]
-        idle = [rank for rank, events in enumerate(since_mark) if not any(events)]
-        if 0 < len(idle) < case.world_size:
+        if explain.are_some_idle(error, case.world_size):
             failure = explain.failure_of(error)
             check.judge(replace(failure, mistake=Mistake.RANK0_ONLY_DS_SAVE))
         raise
@@ -79,7 +82,7 @@ def _save(check: Check, save: Save, path: str, stage: int, case: Case) -> None:
 def observe_save(save: Save, path: str, stage: int, case: Case) -> None:
     """Train a step, then save."""
     engine = new_engine(case.new_model(), stage)
-    _train_step(engine, case, 0)
+    train_step(engine, case, 0)
     sandbox.mark("save")
     save(engine, path, NEXT_STEPS[stage])
 
@@ -90,15 +93,8 @@ def observe_load(load: Load, path: str, stage: int, case: Case) -> Seen:
     engine = new_engine(model, stage)
     next_step = load(engine, path)
     loaded = gathered(model)
-    _train_step(engine, case, NUM_SAVED_STEPS)
-    return Seen(storage.plain(next_step), loaded, gathered(model))
-
-
-def _train_step(engine: Any, case: Case, step: int) -> None:
-    for tokens in micro_batches(case, 1, first=step):
-        tokens = tokens.to(sandbox.device())
-        engine.backward(toys.next_token_loss(engine(tokens), tokens))
-        engine.step()
+    train_step(engine, case, NUM_SAVED_STEPS)
+    return Seen(as_plain(next_step), loaded, gathered(model))
 
 
 def judge(seen: Sequence[Seen], truths: Sequence[StepTruth], next_step: int) -> Failure | None:
@@ -108,15 +104,15 @@ def judge(seen: Sequence[Seen], truths: Sequence[StepTruth], next_step: int) -> 
         (Mistake.WEIGHTS_NOT_RESTORED, [s.loaded for s in seen], saved, "after loading"),
         (Mistake.OPTIM_NOT_RESTORED, [s.stepped for s in seen], stepped, "after the next step"),
     ):
-        if found := furthest(weights, truth.weights):
-            rank, name, expected, came = found
-            return Failure(
-                mistake=mistake,
-                expected=f"{when}, weight {expected:.6g}",
-                came=f"{came:.6g}",
-                where=f"rank {rank}, '{name}'",
-                next_step="engine.load_checkpoint(directory), on every rank, with its defaults",
-            )
+        failure = judge_weights(
+            weights,
+            truth.weights,
+            mistake,
+            expected=f"{when}, weight {{:.6g}}",
+            next_step="engine.load_checkpoint(directory), on every rank, with its defaults",
+        )
+        if failure is not None:
+            return failure
     for rank, observation in enumerate(seen):
         if observation.next_step != next_step:
             return Failure(

@@ -7,20 +7,20 @@ from typing import Any
 from torch import Tensor, nn
 
 import sandbox
-from grader import storage
 from grader.cases import Case
 from grader.fsdp02.engines import (
     ACCUMULATION_STEPS,
     CASES,
     NUM_STEPS,
-    furthest,
     gathered,
+    judge_weights,
     micro_batches,
     new_config,
     truths_of,
 )
 from grader.fsdp02.exercise import Check
 from grader.mistakes import Mistake
+from grader.plain import as_plain
 from grader.truth import StepTruth
 from grader.verdict import Failure
 
@@ -64,7 +64,7 @@ def observe(train: Train, stage: int, case: Case) -> Seen:
     norm = engine.get_global_grad_norm()
     return Seen(
         returned="pair",
-        losses=[storage.plain(loss) for loss in losses],
+        losses=[as_plain(loss) for loss in losses],
         num_steps=engine.global_steps,
         grad_norm=float("nan") if norm is None else float(norm),
         weights=gathered(model),
@@ -89,15 +89,10 @@ def judge(seen: Sequence[Seen], case: Case) -> Failure | None:
             came=f"{came:.6g}",
             where="every rank",
         )
-    found = furthest([observation.weights for observation in seen], truths[-1].weights)
-    if found is None:
-        return None
-    rank, name, expected, came = found
-    return Failure(
-        mistake=Mistake.WRONG_WEIGHTS,
-        expected=f"weight {expected:.6g}",
-        came=f"{came:.6g}",
-        where=f"rank {rank}, '{name}'",
+    return judge_weights(
+        [observation.weights for observation in seen],
+        truths[-1].weights,
+        Mistake.WRONG_WEIGHTS,
         next_step="let the engine step, and change no weight yourself",
     )
 

@@ -7,11 +7,14 @@ import torch
 import torch.distributed as dist
 from torch import Tensor, nn
 
-from grader.cases import TIED, UNEVEN, Case
+import sandbox
+from grader.cases import FROZEN, TIED, UNEVEN, Case
 from grader.fsdp02.ds_config import LR
+from grader.mistakes import Mistake
 from grader.truth import StepTruth, train
+from grader.verdict import Failure
+from sandbox import toys
 
-FROZEN = ("blocks.0.attention.key.weight",)
 MAX_NORM = 0.5
 ACCUMULATION_STEPS = 2
 NUM_STEPS = 2
@@ -58,6 +61,14 @@ def micro_batches(case: Case, num_steps: int, first: int = 0) -> list[Tensor]:
     return [case.tokens(number, dist.get_rank()) for number in numbers]
 
 
+def train_step(engine: Any, case: Case, step: int) -> None:
+    """Take one step on this rank's micro-batches. Collective: all ranks."""
+    for tokens in micro_batches(case, 1, first=step):
+        tokens = tokens.to(sandbox.device())
+        engine.backward(toys.next_token_loss(engine(tokens), tokens))
+        engine.step()
+
+
 def gathered(model: nn.Module) -> dict[str, Tensor]:
     """Return every parameter whole, as a copy. Collective: all ranks."""
     import deepspeed
@@ -76,18 +87,28 @@ def truths_of(case: Case, num_steps: int) -> list[StepTruth]:
     return train(case.new_model(), LR, batches, MAX_NORM)
 
 
-def furthest(
-    weights_by_rank: Sequence[Mapping[str, Tensor]], truth: Mapping[str, Tensor]
-) -> tuple[int, str, float, float] | None:
-    """Return (rank, name, expected, came) of the largest difference beyond rounding, or None."""
-    worst: tuple[float, tuple[int, str, float, float]] | None = None
+def judge_weights(
+    weights_by_rank: Sequence[Mapping[str, Tensor]],
+    truth: Mapping[str, Tensor],
+    mistake: Mistake,
+    *,
+    expected: str = "weight {:.6g}",
+    next_step: str,
+) -> Failure | None:
+    """Return `mistake` at the largest difference beyond rounding; `expected` formats the truth."""
+    worst: tuple[float, Failure] | None = None
     for rank, weights in enumerate(weights_by_rank):
         for name, whole in truth.items():
             gap = (weights[name].to(whole.dtype) - whole).abs().flatten()
             gap = torch.where(gap.isnan(), torch.inf, gap)
             place = int(gap.argmax())
             if gap[place] > TOLERANCE and (worst is None or gap[place] > worst[0]):
-                expected = whole.flatten()[place].item()
-                came = weights[name].flatten()[place].item()
-                worst = (gap[place].item(), (rank, name, expected, came))
+                failure = Failure(
+                    mistake=mistake,
+                    expected=expected.format(whole.flatten()[place].item()),
+                    came=f"{weights[name].flatten()[place].item():.6g}",
+                    where=f"rank {rank}, '{name}'",
+                    next_step=next_step,
+                )
+                worst = (gap[place].item(), failure)
     return None if worst is None else worst[1]

@@ -127,9 +127,13 @@ def _next(failure: Failure) -> str:
 # -- bytes ----------------------------------------------------------------------------------------
 
 
+def _shard_bytes(layout: Layout, world_size: int) -> int:
+    return sum(layout.trained_numels) // world_size * ITEMSIZE
+
+
 def judge_moments(memory: Memory, layout: Layout, world_size: int, copies: int) -> Failure | None:
     """Judge the optimizer's bytes: two moments of each shard, and at most `copies` of it."""
-    share = sum(layout.trained_numels) // world_size * ITEMSIZE
+    share = _shard_bytes(layout, world_size)
     for rank in range(world_size):
         sample = memory.at("step", rank)
         held = (sample.bytes[Category.OPTIMIZER] or 0) - sample.facts.step_counters
@@ -145,7 +149,7 @@ def judge_moments(memory: Memory, layout: Layout, world_size: int, copies: int) 
 
 def judge_gradient_bytes(memory: Memory, layout: Layout, world_size: int) -> Failure | None:
     """Judge that after backward only the shards' gradients are left, to the byte."""
-    share = sum(layout.trained_numels) // world_size * ITEMSIZE
+    share = _shard_bytes(layout, world_size)
     for rank in range(world_size):
         for step in range(NUM_STEPS):
             held = memory.at("backward", rank, step).bytes[Category.GRADIENTS] or 0
@@ -161,7 +165,7 @@ def judge_gradient_bytes(memory: Memory, layout: Layout, world_size: int) -> Fai
 
 def judge_gradients_freed(memory: Memory, layout: Layout, world_size: int) -> Failure | None:
     """Judge that in the next forward at most the shards' own gradients are left."""
-    share = sum(layout.trained_numels) // world_size * ITEMSIZE
+    share = _shard_bytes(layout, world_size)
     for rank in range(world_size):
         held = memory.at("forward", rank).bytes[Category.GRADIENTS] or 0
         if held > share:

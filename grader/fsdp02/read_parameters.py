@@ -1,17 +1,14 @@
 """Step 10: whole parameters of a model whose values lie in the ranks' shards."""
 
 from collections.abc import Callable, Sequence
-from typing import Any
 
 from torch import Tensor, nn
 
-import sandbox
 from grader.cases import Case
-from grader.fsdp02.engines import CASES, furthest, micro_batches, new_engine, truths_of
+from grader.fsdp02.engines import CASES, judge_weights, new_engine, train_step, truths_of
 from grader.fsdp02.exercise import Check
 from grader.mistakes import Mistake
 from grader.verdict import Failure
-from sandbox import toys
 
 Read = Callable[[nn.Module], dict[str, Tensor]]
 
@@ -32,22 +29,15 @@ def observe(read_parameters: Read, stage: int, case: Case) -> dict[str, Tensor] 
     """Train one step, read, and train once more: what was read must stay as it is."""
     model = case.new_model()
     engine = new_engine(model, stage)
-    _train_step(engine, case, 0)
+    train_step(engine, case, 0)
     answer = read_parameters(model)
     if not isinstance(answer, dict):
         return "None" if answer is None else type(answer).__name__
-    _train_step(engine, case, 1)
+    train_step(engine, case, 1)
     plain = {str(name): value for name, value in answer.items()}
     if not all(isinstance(value, Tensor) for value in plain.values()):
         return "a dict of other things than tensors"
     return {name: value.detach().to("cpu", copy=True) for name, value in plain.items()}
-
-
-def _train_step(engine: Any, case: Case, step: int) -> None:
-    for tokens in micro_batches(case, 1, first=step):
-        tokens = tokens.to(sandbox.device())
-        engine.backward(toys.next_token_loss(engine(tokens), tokens))
-        engine.step()
 
 
 def judge(answers: Sequence[dict[str, Tensor] | str], case: Case) -> Failure | None:
@@ -71,14 +61,10 @@ def judge(answers: Sequence[dict[str, Tensor] | str], case: Case) -> Failure | N
                     came=f"shape {tuple(answer[name].shape)}",
                     where=f"rank {rank}",
                 )
-    found = furthest([answer for answer in answers if isinstance(answer, dict)], truth.weights)
-    if found is None:
-        return None
-    rank, name, expected, came_value = found
-    return Failure(
-        mistake=Mistake.WRONG_WEIGHTS,
-        expected=f"weight {expected:.6g}, as it was when it was read",
-        came=f"{came_value:.6g}",
-        where=f"rank {rank}, '{name}'",
+    return judge_weights(
+        [answer for answer in answers if isinstance(answer, dict)],
+        truth.weights,
+        Mistake.WRONG_WEIGHTS,
+        expected="weight {:.6g}, as it was when it was read",
         next_step="clone each weight inside the context: the next step changes what is not a copy",
     )

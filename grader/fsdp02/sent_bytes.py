@@ -2,9 +2,9 @@
 
 from collections.abc import Callable, Sequence
 
-from grader import storage
 from grader.fsdp02.exercise import Check
 from grader.mistakes import Mistake
+from grader.plain import as_plain
 from grader.verdict import Failure
 
 Predict = Callable[[int, int, int, int], float]
@@ -27,7 +27,7 @@ def check_predict_sent_bytes(predict_sent_bytes: Predict) -> None:
 
 def observe(predict: Predict) -> list[float | str]:
     """Return the answer for every case; what is no number as the name of its type."""
-    return [storage.plain(predict(*case)) for case in CASES]
+    return [as_plain(predict(*case)) for case in CASES]
 
 
 def judge(answers: Sequence[float | str]) -> Failure | None:

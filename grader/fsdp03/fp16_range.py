@@ -7,8 +7,8 @@ import torch
 from torch import Tensor
 
 from grader.fsdp03.exercise import Check
-from grader.fsdp03.lost_updates import as_number
 from grader.mistakes import Mistake
+from grader.plain import as_number
 from grader.verdict import Failure
 
 NumUnderflows = Callable[[Tensor, float], int]

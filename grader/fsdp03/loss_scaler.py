@@ -9,12 +9,11 @@ import torch.distributed as dist
 from torch import Tensor, nn
 from torch.distributed.tensor import DTensor
 
-from grader import storage
 from grader.cases import FROZEN, SMALL, TIED, UNEVEN, Case, new_sharded
 from grader.fsdp03.exercise import Check
 from grader.fsdp03.judge_scale import Scale, judge_scales, steps_of
-from grader.fsdp03.lost_updates import as_number
 from grader.mistakes import Mistake
+from grader.plain import as_number, as_plain
 from grader.verdict import Failure
 
 Unscale = Callable[[Iterable[nn.Parameter], float], bool]
@@ -94,7 +93,7 @@ def as_bool(answer: object) -> bool | str:
     """Return the answer as a bool, a 0 or 1 in a tensor too, or the name of its type."""
     if isinstance(answer, Tensor) and answer.numel() == 1:
         answer = answer.item()
-    plain = storage.plain(answer)
+    plain = as_plain(answer)
     return plain if isinstance(plain, str) else bool(plain)
 
 

@@ -6,9 +6,9 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor
 
-from grader import storage
 from grader.fsdp03.exercise import Check
 from grader.mistakes import Mistake
+from grader.plain import as_number
 from grader.verdict import Failure
 
 LostUpdates = Callable[[Tensor, Tensor, torch.dtype], int]
@@ -76,16 +76,6 @@ def check_lost_updates(lost_updates: LostUpdates) -> None:
 def observe(lost_updates: LostUpdates) -> list[float | str]:
     """Return the answer for every case; what is no number as the name of its type."""
     return [as_number(lost_updates(*case.tensors(), case.dtype)) for case in CASES]
-
-
-def as_number(answer: object) -> float | str:
-    """Return a number, also one in a tensor, or the name of what came instead."""
-    if isinstance(answer, Tensor) and answer.numel() == 1:
-        answer = answer.item()
-    if isinstance(answer, str):
-        return "str"
-    number = storage.plain(answer)
-    return number if isinstance(number, str) else float(number)
 
 
 def judge(answers: Sequence[float | str]) -> Failure | None:

@@ -22,7 +22,6 @@ from grader.fsdp03.checkpointing import (
 )
 from grader.fsdp03.recompute_run import Apply, activations_by_step, observe_steps
 from sandbox import toys
-from sandbox.errors import RankError
 from sandbox.run import Run
 from sandbox.units import format_bytes
 
@@ -37,17 +36,16 @@ WAYS: dict[str, Apply] = {
 }
 
 
+@explain.telling_stubs("measure")
 def measure(ways: Mapping[str, Apply], *, seq_len: int = 64, world_size: int = 2) -> None:
     """Print, for each way of checkpointing, what one step of a model with 6 blocks holds and costs.
 
     A way is a function model -> model; it is applied before the model is sharded.
     """
     case = _new_case(6, world_size)
-    counted = _launch("measure", list(ways.values()), case, seq_len, counts_flops=True)
+    counted = _launch(list(ways.values()), case, seq_len, counts_flops=True)
     for number, (name, apply) in enumerate(ways.items()):
-        run = _launch("measure", [apply], case, seq_len)
-        if run is None or counted is None:
-            return
+        run = _launch([apply], case, seq_len)
         [kept], seen = activations_by_step(run, 1), counted.results[0][number]
         peak = format_bytes(run.memory.peak().total)
         verdict.show(
@@ -56,6 +54,7 @@ def measure(ways: Mapping[str, Apply], *, seq_len: int = 64, world_size: int = 2
         )
 
 
+@explain.telling_stubs("measure_saving")
 def measure_saving(
     checkpoint_blocks: Callable[[toys.Transformer, int], nn.Module],
     *,
@@ -72,9 +71,7 @@ def measure_saving(
         for seq_len in seq_lens:
             peaks = []
             for apply in (keep_all, functools.partial(_call, checkpoint_blocks)):
-                run = _launch("measure_saving", [apply], _new_case(depth), seq_len)
-                if run is None:
-                    return
+                run = _launch([apply], _new_case(depth), seq_len)
                 peaks.append(run.memory.peak().total)
             row += f"{1 - peaks[1] / peaks[0]:>14.0%}"
         verdict.show(row)
@@ -89,25 +86,18 @@ def _call(checkpoint_blocks: Any, model: toys.Transformer) -> nn.Module:
 
 
 def _launch(
-    name: str, applies: Sequence[Apply], case: Case, seq_len: int, *, counts_flops: bool = False
-) -> Run | None:
-    """Run a step per way, with FLOPs counted or memory tracked; None, said, where it is a stub."""
-    try:
-        return sandbox.launch(
-            observe_steps,
-            list(applies),
-            case,
-            seq_len,
-            counts_flops,
-            world_size=case.world_size,
-            memory=not counts_flops,
-        )
-    except RankError as error:
-        stub = explain.stub_of(error)
-        if stub is None:
-            raise
-        verdict.show(verdict.not_solved(name, stub))
-        return None
+    applies: Sequence[Apply], case: Case, seq_len: int, *, counts_flops: bool = False
+) -> Run:
+    """Run a step per way, with FLOPs counted or memory tracked."""
+    return sandbox.launch(
+        observe_steps,
+        list(applies),
+        case,
+        seq_len,
+        counts_flops,
+        world_size=case.world_size,
+        memory=not counts_flops,
+    )
 
 
 def measure_policies(*, seq_len: int = 64) -> Policies:

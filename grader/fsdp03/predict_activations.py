@@ -7,9 +7,9 @@ from dataclasses import dataclass
 from grader.cases import Case
 from grader.fsdp03.checkpointing import checkpoint_every, keep_all, with_blocks
 from grader.fsdp03.exercise import Check
-from grader.fsdp03.lost_updates import as_number
 from grader.fsdp03.recompute_run import Apply, activations_by_step, observe_steps
 from grader.mistakes import Mistake
+from grader.plain import as_number
 from grader.verdict import Failure
 
 Predict = Callable[[int, int, int, int, int], float]

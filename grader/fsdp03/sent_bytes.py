@@ -12,8 +12,8 @@ from torch.distributed.fsdp import MixedPrecisionPolicy, fully_shard
 from grader.cases import SMALL, TIED, UNEVEN, Case, count_ranks
 from grader.fsdp01.measure import events_of_steps, run_steps
 from grader.fsdp03.exercise import Check
-from grader.fsdp03.lost_updates import as_number
 from grader.mistakes import Mistake
+from grader.plain import as_number
 from grader.shards import padded_numel
 from grader.verdict import Failure
 from sandbox import toys

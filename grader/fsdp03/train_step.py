@@ -10,12 +10,12 @@ from torch import Tensor, nn
 
 import sandbox
 from grader.cases import CASES, LEARNING_RATE, Case, new_sharded
-from grader.fsdp01.step_hook import record_gradients
 from grader.fsdp03.exercise import Check
 from grader.fsdp03.judge_scaled import ScaledStep, judge_steps
 from grader.fsdp03.loss_scaler import as_bool
 from grader.judge_step import judge_any_clipping
 from grader.shards import Shard, shards_of
+from grader.step_hook import record_gradients
 from grader.truth import Clipping, train
 from grader.verdict import Failure
 

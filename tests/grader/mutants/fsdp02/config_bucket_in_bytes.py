@@ -3,25 +3,12 @@
 CHECK = "ds_config"
 CODE = "DS_BAD_VALUE"
 
+right = ds_config
+
 
 def ds_config(stage, world_size, micro_batch_size, accumulation_steps, bf16=False, offload=False):
-    zero = {"stage": stage, "reduce_bucket_size": BUCKET_NUMEL}
-    if stage in (1, 2):
-        zero["allgather_bucket_size"] = BUCKET_NUMEL
-    if stage == 3:
-        zero["stage3_param_persistence_threshold"] = PERSISTENT_NUMEL
-    if offload and stage:
-        zero["offload_optimizer"] = {"device": "cpu"}
-    if offload and stage == 3:
-        zero["offload_param"] = {"device": "cpu"}
-    config = {
-        "train_batch_size": micro_batch_size * accumulation_steps * world_size,
-        "train_micro_batch_size_per_gpu": micro_batch_size,
-        "gradient_accumulation_steps": accumulation_steps,
-        "gradient_clipping": MAX_NORM,
-        "bf16": {"enabled": bf16},
-        "optimizer": {"type": "AdamW", "params": {"lr": LR, "torch_adam": True}},
-        "zero_optimization": zero,
-    }
-    zero["reduce_bucket_size"] = -1
+    config = right(
+        stage, world_size, micro_batch_size, accumulation_steps, bf16=bf16, offload=offload
+    )
+    config["zero_optimization"]["reduce_bucket_size"] = -1
     return config
