@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from sandbox.faults import (
         Collective,
         DiskFull,
+        FileChange,
         Kill,
         Pause,
         Save,
@@ -44,6 +45,7 @@ _HOMES = {
     "DeadlockError": "errors",
     "DiskFull": "faults.disk_full",
     "Event": "event",
+    "FileChange": "faults.moment",
     "Kill": "faults.kill",
     "LaunchError": "errors",
     "Ledger": "ledger",
@@ -74,6 +76,7 @@ __all__ = [
     "DeadlockError",
     "DiskFull",
     "Event",
+    "FileChange",
     "Kill",
     "LaunchError",
     "Ledger",

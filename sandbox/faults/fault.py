@@ -75,7 +75,8 @@ def check_moment(fault: Fault, at: Any) -> None:
     """Refuse what is no moment."""
     if not isinstance(at, Moment) or type(at) is Moment:
         raise LaunchError(
-            f"{name(fault)}: at is {at!r}, expected Step(n), Collective(n) or Save(n)."
+            f"{name(fault)}: at is {at!r}, expected Step(n), Collective(n), Save(n) or "
+            "FileChange(n)."
         )
 
 

@@ -11,10 +11,11 @@ from types import TracebackType
 from typing import TYPE_CHECKING, Self
 
 from sandbox.event import Op
-from sandbox.faults.moment import Collective, Moment, Save, Step
+from sandbox.faults.moment import Collective, FileChange, Moment, Save, Step
 
 if TYPE_CHECKING:
     from sandbox.faults.fault import Fault
+    from sandbox.faults.file_changes import FileChanges
     from sandbox.faults.files import Files
     from sandbox.faults.saves import Saves
     from sandbox.observing.recorder import Recorder
@@ -36,6 +37,7 @@ class Injection:
         self._num_collectives = itertools.count(1)
         self._files: Files | None = None
         self._saves: Saves | None = None
+        self._file_changes: FileChanges | None = None
 
     def __enter__(self) -> Self:
         mine = [fault for fault in self._faults if fault.concerns(self.recorder.rank)]
@@ -59,15 +61,19 @@ class Injection:
         self.recorder.publish(("fault", *fields))
 
     def when(self, moment: Moment, action: Action) -> None:
-        """Have `action` done when a step, collective or save begins."""
+        """Have `action` done when a step, collective, save or change of a file begins."""
         if isinstance(moment, Save):
             _ = self.saves
+        elif isinstance(moment, FileChange):
+            _ = self.file_changes
         self._actions[moment].append(action)
 
     def strike_at(self, moment: Moment, action: Action) -> None:
-        """Have `action` done at a moment: of a save that is in the middle of it."""
+        """Have `action` done at a moment: of a save or a write that is in the middle of it."""
         if isinstance(moment, Save):
             self.when(moment, lambda: self.saves.interrupt(action))
+        elif isinstance(moment, FileChange):
+            self.when(moment, lambda: self.file_changes.interrupt(action))
         else:
             self.when(moment, action)
 
@@ -98,6 +104,15 @@ class Injection:
 
             self._saves = self.exits.enter_context(Saves(self.files, self.reach))
         return self._saves
+
+    @property
+    def file_changes(self) -> FileChanges:
+        """The changes of files by this rank, watched from the first time this is asked for."""
+        if self._file_changes is None:
+            from sandbox.faults.file_changes import FileChanges
+
+            self._file_changes = FileChanges(self.files, self.reach)
+        return self._file_changes
 
     def _before_issue(self, op: str) -> None:
         if not Op(op).makes_group:

@@ -1,4 +1,4 @@
-"""Moments at which a fault happens: a training step, a collective, a checkpoint save."""
+"""Moments at which a fault happens: a step, a collective, a checkpoint save, a change of a file."""
 
 from __future__ import annotations
 
@@ -45,4 +45,16 @@ class Save(Moment):
 
     Counted are torch.distributed.checkpoint's save and async_save (in a thread), and torch.save to
     a file outside of these. A rank with nothing to write is at the end of its (empty) share.
+    """
+
+
+class FileChange(Moment):
+    """A change of a file or folder: of a write half has happened, of any other nothing yet.
+
+    Counted are, in the order in which the rank's function gets to them, and whether or not they
+    then succeed: open (where it may create or truncate), write, close of a file open for writing,
+    truncate, fsync, rename and replace, remove, mkdir, rmdir, link and symlink; also by pathlib,
+    shutil, tempfile and torch. A write that a fault cuts is followed by one of the rest.
+    `sandbox.faults.record_file_changes` tells how many there are. See files.py for what is not
+    seen.
     """

@@ -9,7 +9,18 @@ import pytest
 import torch.distributed as dist
 
 import sandbox
-from sandbox import Collective, DiskFull, Kill, Pause, Save, Slow, SlowLink, Step, TornWrite
+from sandbox import (
+    Collective,
+    DiskFull,
+    FileChange,
+    Kill,
+    Pause,
+    Save,
+    Slow,
+    SlowLink,
+    Step,
+    TornWrite,
+)
 from sandbox.ranks import warm
 
 
@@ -22,7 +33,11 @@ from sandbox.ranks import warm
         (lambda: Step(True), r"Step\(True\)"),
         (lambda: Kill(rank=-1, at=Step(1)), "Kill: rank is -1"),
         (lambda: Kill(rank="2", at=Step(1)), "Kill: rank is '2'"),
-        (lambda: Kill(rank=0, at=3), r"at is 3, expected Step\(n\), Collective\(n\) or Save\(n\)"),
+        (lambda: FileChange(0), r"FileChange\(0\): expected a whole number from 1"),
+        (
+            lambda: Kill(rank=0, at=3),
+            r"at is 3, expected Step\(n\), Collective\(n\), Save\(n\) or FileChange\(n\)",
+        ),
         (lambda: Kill(rank=0, at=None), "at is None"),
         (lambda: Pause(0, Step(1), for_s=0), "for_s is 0, expected a number above 0"),
         (lambda: Pause(0, Step(1), for_s=float("inf")), "for_s is inf"),
