@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from sandbox.elastic.elastic_run import ElasticRun
     from sandbox.pictures.picture import Picture
     from sandbox.proving.wait_for import WaitFor
     from sandbox.run import Run
@@ -14,8 +16,11 @@ class SandboxError(Exception):
     """Raised when a launch did not end well; the subclasses say why.
 
     `rank` is the culprit (None where there is no single one), `site` the learner's own line as
-    "file:line", and `run` what was recorded until then (its results are None where missing).
+    "file:line", and `run` what was recorded until then (its results are None where missing). Of an
+    elastic launch `elastic` is all generations, `run` the last one's.
     """
+
+    elastic: ElasticRun | None = None
 
     def __init__(
         self,
@@ -30,6 +35,11 @@ class SandboxError(Exception):
         self.rank = rank
         self.site = site
         self.run = run
+
+    def add_lines(self, lines: Sequence[str]) -> None:
+        """Append to the message what is known only where it was caught."""
+        self.message = "\n".join([self.message.rstrip("\n"), *lines])
+        self.args = (self.message,)
 
     def _render_traceback_(self) -> list[str]:
         """Show the message alone: IPython would print our frames above the learner's."""
@@ -93,6 +103,10 @@ class CollectiveMismatchError(ProvenError):
 
 class RankTimeoutError(SandboxError):
     """Raised when ranks are still busy at the timeout and no deadlock is proven."""
+
+
+class PlacesJoinedError(SandboxError):
+    """Raised when `Join` stopped the ranks; launch_elastic, which alone allows it, starts anew."""
 
 
 class NotTrackedError(SandboxError, AttributeError):

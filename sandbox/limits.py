@@ -9,7 +9,7 @@ import math
 import numbers
 import os
 import resource
-from collections.abc import Callable, Collection
+from collections.abc import Callable, Collection, Sequence
 from typing import Any
 
 from sandbox.errors import LaunchError
@@ -45,7 +45,9 @@ def check_flag(name: str, value: bool) -> bool:
     return value
 
 
-def check_keywords(fn: Callable[..., Any], names: Collection[str]) -> None:
+def check_keywords(
+    fn: Callable[..., Any], names: Collection[str], options: Sequence[str] = OPTIONS
+) -> None:
     """Refuse a keyword that `fn` does not take and that is nearly an option of a launch.
 
     (What resembles none is left to Python's own TypeError, in the rank.)
@@ -59,7 +61,7 @@ def check_keywords(fn: Callable[..., Any], names: Collection[str]) -> None:
     if any(p.kind is inspect.Parameter.VAR_KEYWORD for p in parameters.values()):
         return
     for name in names:
-        near = difflib.get_close_matches(name, OPTIONS, n=1)
+        near = difflib.get_close_matches(name, options, n=1)
         if name not in parameters and near:
             raise LaunchError(
                 f"neither the function nor the launch takes {name}=…. Hint: did you mean "

@@ -54,6 +54,7 @@ class World:
         self.backend, note = backends.choose(backend, world_size)
         if note:
             show(f"{note}\n")
+        self.elastic_environ: dict[str, str] = {}  # what launch_elastic tells its ranks
         self._init_process_group = limits.check_flag("init_process_group", init_process_group)
         self._turn = Turn()
         self._crew: Crew | None = None
@@ -134,7 +135,8 @@ class World:
         limits.check_arguments(fn, args, kwargs)
         limits.check_flag("memory", memory)
         limit_s = self.timeout_s if timeout_s is None else limits.check_timeout(timeout_s)
-        faults = check_faults(faults, self.world_size, self.backend)
+        may_join = bool(self.elastic_environ)
+        faults = check_faults(faults, self.world_size, self.backend, may_join=may_join)
         payload = dump_call(fn, args, kwargs, memory=memory)
         needs = warm.find_needs(fn, payload)
         with self._turn.taken():
@@ -222,7 +224,7 @@ class World:
             "init_process_group": self._init_process_group,
             "cwd": limits.current_folder(),
             "sys_path": [str(path) for path in sys.path],
-            "environ": dict(os.environ),
+            "environ": dict(os.environ) | self.elastic_environ,
         }
 
     def _take_output(self, rank: int, data: bytes) -> None:

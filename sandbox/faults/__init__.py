@@ -1,4 +1,4 @@
-"""What can go wrong in a run, on purpose: ranks that die, pause or are slow, links, disks.
+"""What can go wrong in a run, on purpose: ranks that die, leave, join or pause, links, disks.
 
     sandbox.launch(train, faults=[Kill(rank=2, at=Step(3)), SlowLink(bandwidth=1e6)])
 
@@ -12,7 +12,9 @@ from sandbox.faults.disk_full import DiskFull
 from sandbox.faults.fault import Fault
 from sandbox.faults.file_changes import record_file_changes
 from sandbox.faults.injected import Injected
+from sandbox.faults.join import Join
 from sandbox.faults.kill import Kill
+from sandbox.faults.lose import Lose
 from sandbox.faults.moment import Collective, FileChange, Moment, Save, Step
 from sandbox.faults.pause import Pause
 from sandbox.faults.slow import Slow
@@ -28,7 +30,9 @@ __all__ = [
     "Fault",
     "FileChange",
     "Injected",
+    "Join",
     "Kill",
+    "Lose",
     "Moment",
     "Pause",
     "Save",

@@ -20,6 +20,7 @@ class Fault:
 
     tells: ClassVar[bool] = True  # whether it has a moment to happen, which it publishes
     needs_gloo: ClassVar[bool] = False
+    needs_elastic: ClassVar[bool] = False
 
     @property
     def ranks(self) -> tuple[int, ...]:
@@ -42,16 +43,20 @@ class Fault:
         raise NotImplementedError
 
 
-def check_faults(faults: Sequence[Fault], world_size: int, backend: str) -> list[Fault]:
+def check_faults(
+    faults: Sequence[Fault], world_size: int, backend: str, *, may_join: bool = False
+) -> list[Fault]:
     """Return the faults if this world can have them; LaunchError says which cannot be."""
     if isinstance(faults, Fault | str) or not isinstance(faults, Sequence):
         raise LaunchError(f"faults is {faults!r}, expected a list, as in faults=[Kill(rank=0, …)].")
     for fault in faults:
         if not isinstance(fault, Fault):
             raise LaunchError(
-                f"faults holds {fault!r}, expected Kill, Pause, Slow, SlowLink, TornWrite or "
-                "DiskFull."
+                f"faults holds {fault!r}, expected Kill, Lose, Join, Pause, Slow, SlowLink, "
+                "TornWrite or DiskFull."
             )
+        if fault.needs_elastic and not may_join:
+            raise LaunchError(f"{fault!r} works in sandbox.launch_elastic alone.")
         for rank in fault.ranks:
             if rank >= world_size:
                 raise LaunchError(

@@ -12,6 +12,7 @@ from sandbox import failure
 from sandbox.errors import (
     CollectiveMismatchError,
     DeadlockError,
+    PlacesJoinedError,
     RankDiedError,
     RankError,
     RankTimeoutError,
@@ -19,6 +20,7 @@ from sandbox.errors import (
 )
 from sandbox.failure import name_ranks
 from sandbox.faults.fault import Fault
+from sandbox.faults.join import Join
 from sandbox.faults.kill import Kill
 from sandbox.proving.monitor import Monitor
 from sandbox.proving.problem import ProblemKind
@@ -132,7 +134,7 @@ class Call:
         elif problem is not None and not (problem.is_by_store and self.crew.has_children()):
             kind = DeadlockError  # (a child of a rank could yet set the key of a store)
         else:
-            return None
+            return self._join()
         known = {"rank": problem.rank, "site": problem.site, "waits": problem.waits}
         return Trouble(kind, problem.message, known)
 
@@ -165,6 +167,14 @@ class Call:
             "traceback_text": what.render(),
         }
         return Trouble(RankError, self._with_others(message), known)
+
+    def _join(self) -> Trouble | None:
+        """Stop the ranks if rank 0 waits for that, as places for more have come."""
+        if any(isinstance(fault, Join) for fault in self.faults):
+            for each in self.monitor.journal.injected(self.faults):
+                if isinstance(each.fault, Join):
+                    return Trouble(PlacesJoinedError, f"{each.fault!r} stopped the ranks.", {})
+        return None
 
     def _time_out(self) -> Trouble:
         """Name, per rank, what it waits in or the line it runs; a stopped process is said to be."""

@@ -1,0 +1,1 @@
+"""Launches that survive: ranks that die or join end a generation, and the next one starts."""
