@@ -3,12 +3,18 @@
 from __future__ import annotations
 
 import enum
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from sandbox.errors import SandboxError
 from sandbox.faults.join import Join
 from sandbox.run import Run
+
+if TYPE_CHECKING:
+    from sandbox.pictures.picture import Picture
+
+MAX_SIZES = 10
 
 
 class Ended(enum.StrEnum):
@@ -66,11 +72,31 @@ class ElasticRun:
         return self.generations[-1].run.results
 
     def __repr__(self) -> str:
-        sizes = " → ".join(str(each.world_size) for each in self.generations)
-        ranks = "rank" if sizes == "1" else "ranks"
         num = len(self.generations)
-        parts = [f"{sizes} {ranks}", f"{num} generation{'s' if num > 1 else ''}"]
+        parts = [name_sizes(self.generations), f"{num} generation{'s' if num > 1 else ''}"]
         for ended in (Ended.FAILED, Ended.RESIZED):
             count = sum(each.ended is ended for each in self.generations)
             parts += [f"{count} {ended}"] if count else []
         return f"ElasticRun({', '.join(parts)}, {self.duration_s:.3g} s)"
+
+    @property
+    def picture(self) -> Picture:
+        """The generations over time; a notebook shows it."""
+        from sandbox.pictures.elastic_picture import draw_elastic
+
+        return draw_elastic(self)
+
+    def _repr_mimebundle_(self, include: object = None, exclude: object = None) -> dict[str, str]:
+        from sandbox.pictures.picture import bundle
+
+        return bundle([self.picture], repr(self))
+
+
+def name_sizes(generations: Sequence[Generation]) -> str:
+    """Return "4 ranks", or "4 → 3 → 4 ranks" where it changed; of many, the first and the last."""
+    sizes = [str(each.world_size) for each in generations]
+    if len(set(sizes)) == 1:
+        return name_size(generations[0].world_size)
+    if len(sizes) > MAX_SIZES:
+        sizes[MAX_SIZES - 2 : -1] = ["…"]
+    return f"{' → '.join(sizes)} ranks"
