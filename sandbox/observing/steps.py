@@ -8,6 +8,7 @@ from typing import Any
 from weakref import WeakKeyDictionary
 
 from torch import Tensor
+from torch.distributed.checkpoint import state_dict
 from torch.optim import Optimizer
 from torch.optim.optimizer import (
     register_optimizer_step_post_hook,
@@ -23,11 +24,15 @@ class Steps:
 
     DeepSpeed's ZeRO steps its inner optimizer once for each group of parameters, alone in its
     `param_groups` for that moment. So an optimizer's steps are counted by its first parameter.
+    DCP makes a new optimizer's states by a step with zero gradients, which is none of training.
     """
 
     def __init__(self, recorder: Recorder) -> None:
         self.on_start: Callable[[int], None] | None = None  # told the number of each step
         self._recorder = recorder
+        self._is_making_states = False
+        self._make_states = state_dict._init_optim_state
+        state_dict._init_optim_state = self._make_states_uncounted  # type: ignore[assignment]
         self.begin_call()
         register_optimizer_step_pre_hook(self._start)
         register_optimizer_step_post_hook(self._end)
@@ -37,7 +42,16 @@ class Steps:
         self._counts: WeakKeyDictionary[Optimizer, Any] = WeakKeyDictionary()
         self._num_started = self._num_ended = 0
 
+    def _make_states_uncounted(self, optimizer: Optimizer) -> None:
+        self._is_making_states = True
+        try:
+            self._make_states(optimizer)
+        finally:
+            self._is_making_states = False
+
     def _start(self, optimizer: Optimizer, _: Any, __: Any) -> None:
+        if self._is_making_states:
+            return
         number = self._counts_of(optimizer).get(_first_parameter(optimizer), 0) + 1
         if number > self._num_started:
             self._num_started = number
@@ -45,6 +59,8 @@ class Steps:
                 self.on_start(number)
 
     def _end(self, optimizer: Optimizer, _: Any, __: Any) -> None:
+        if self._is_making_states:
+            return
         counts, parameter = self._counts_of(optimizer), _first_parameter(optimizer)
         number = counts[parameter] = counts.get(parameter, 0) + 1
         if number >= self._num_ended:

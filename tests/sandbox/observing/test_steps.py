@@ -145,3 +145,20 @@ def test_each_call_of_a_world_counts_from_1() -> None:
         assert numbers(world.run(train_plain, 2)) == [[1, 2]] * 2
         assert numbers(world.run(train_plain, 3)) == [[1, 2, 3]] * 2
         assert numbers(world.run(print)) == [[], []]
+
+
+def test_the_step_by_which_dcp_makes_optimizer_states_does_not_count() -> None:
+    def load_and_train() -> int:
+        from torch.distributed.checkpoint.state_dict import get_optimizer_state_dict
+        from torch.distributed.fsdp import fully_shard
+
+        model = make_model()
+        fully_shard(model)
+        optimizer = torch.optim.AdamW(model.parameters())
+        states = get_optimizer_state_dict(model, optimizer)["state"]
+        train(model, optimizer, 2)
+        return len(states)
+
+    run = sandbox.launch(load_and_train, world_size=2)
+    assert run.results == [3, 3]  # of four parameters one is frozen
+    assert numbers(run) == [[1, 2]] * 2
