@@ -26,7 +26,7 @@ import torch.distributed as dist
 from torch.distributed.fsdp import fully_shard
 
 import sandbox
-from sandbox import Kill, SlowLink, Step, toys
+from sandbox import Join, Kill, Lose, SlowLink, Step, toys
 
 # %% [markdown]
 # ## 1 · Ranks
@@ -200,6 +200,15 @@ sandbox.show_sharding(head)
 
 # %% tags=["raises-exception"]
 sandbox.launch(train, "DDP", world_size=4, faults=[Kill(rank=2, at=Step(2))])
+
+# %% [markdown]
+# `launch_elastic` does not give up: it starts all ranks anew, as torchrun and Ray Train do. Here the place of rank 2 is lost,
+# and later one comes back. Each start is a generation, in which `train` begins from its first step again. To go on where it
+# stopped, it would have to save checkpoints.
+
+# %%
+changes = {0: [Lose(rank=2, at=Step(2))], 1: [Join(num_ranks=1, at=Step(2))]}
+sandbox.launch_elastic(train, "DDP", world_size=(2, 4), faults=changes)
 
 # %% [markdown]
 # And here the links carry 1 MB per second, as if the ranks were far apart. What a rank sends then takes a time that you can

@@ -46,18 +46,20 @@ def launch_elastic(
 
     `faults` are those of generation 0, or {generation: faults}; moments count anew in each.
 
-    This is how torchrun's agent does it (one agent a rank, so that `Lose` and `Join` take and bring
-    an agent), and TORCHELASTIC_RESTART_COUNT, …_MAX_RESTARTS and …_RUN_ID are as it sets them: the
-    count is of failures, not of generations. Where they differ:
+    This is how torchrun's agents do it (one agent a rank, so that `Lose` takes an agent and `Join`
+    brings one), and TORCHELASTIC_RESTART_COUNT, …_MAX_RESTARTS, …_RUN_ID mean what they do there:
+    failures are counted, not generations. Where they differ:
 
     - torchrun stops ranks with SIGTERM, and those that are still there after 30 s with SIGKILL;
-      here they are killed at once. It looks every 0.1 s, here a death is seen as it happens.
+      here they are killed at once. It looks every 0.1 s; here a death is seen as it happens. Each
+      of its agents counts failures on its own, so one that has just joined begins with 0.
     - Below the minimum torchrun waits for more agents, and fails when its rendezvous times out (10
       minutes); nobody would come here, so it is an error at once. Nor does it prove deadlocks: it
       waits until the group's own timeout raises.
     - Ray Train's `ScalingConfig(num_workers=(2, 4))` also takes as many as there is room for, and
-      `FailureConfig(max_failures=…)` counts as max_restarts does. It kills actors at once; it takes
-      in new room after a failure, or when it looks, every `elastic_resize_monitor_interval_s` (60).
+      waits below the minimum. `FailureConfig(max_failures=…)` is as max_restarts (nodes that were
+      announced to be taken away count apart). Room that has come is used at the next failure, or
+      when it looks for it, every `elastic_resize_monitor_interval_s` (60).
 
     Returns an ElasticRun. Nothing is left running. Raises LaunchError if nothing could start, and
     the last generation's error, whose `elastic` tells of all generations, when no restart or too
