@@ -141,7 +141,7 @@ class World:
         needs = warm.find_needs(fn, payload)
         with self._turn.taken():
             run = self._call(payload, faults, limit_s, needs, ranks, is_last)
-            notes = describe_notes(self._monitor.journal, faults)
+            notes = describe_notes(self._monitor.journal, faults, names_missed=not may_join)
         show(notes)
         return run
 

@@ -123,14 +123,15 @@ class _Launch:
         number = len(self.generations)
         environ = describe_generation(number, self._restart_count, self._max_restarts, self._run_id)
         chosen = choose_faults(self._plan, number, self._places, self._maximum)
+        called_s = time.monotonic()
         try:
             run = start(self._places, environ, chosen, self._left_s())
         except PlacesJoinedError as error:
-            self._note(Ended.RESIZED, None, error.run)
+            self._note(Ended.RESIZED, None, error.run, called_s)
         except SandboxError as error:
             if error.run is None:  # nothing could start
                 raise
-            self._note(Ended.FAILED, error, error.run)
+            self._note(Ended.FAILED, error, error.run, called_s)
             self._restart_count += 1
             if why_not := self._find_obstacle(error):
                 size = name_size(self.generations[-1].world_size)
@@ -143,16 +144,18 @@ class _Launch:
                 error.elastic = self.run_so_far()
                 raise
         else:
-            self._note(Ended.FINISHED, None, run)
+            self._note(Ended.FINISHED, None, run, called_s)
 
     def _left_s(self) -> float:
         past_s = time.monotonic() - self._start_s if self.generations else 0.0
         return max(self._timeout_s - past_s, MIN_TIMEOUT_S)
 
-    def _note(self, ended: Ended, error: SandboxError | None, run: Run | None) -> None:
+    def _note(
+        self, ended: Ended, error: SandboxError | None, run: Run | None, called_s: float
+    ) -> None:
         """Record a generation that has just ended, and the places that came and went in it."""
         assert run is not None
-        start_s = time.monotonic() - run.duration_s
+        start_s = called_s + run.waited_s
         if not self.generations:
             self._start_s = start_s
         self.generations.append(

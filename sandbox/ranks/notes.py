@@ -12,11 +12,11 @@ from sandbox.proving.wording import describe_site
 WAIT_HINT = "keep the handle that such a call returns, and wait() before its tensors are used."
 
 
-def describe_notes(journal: Journal, faults: Sequence[Fault]) -> str:
+def describe_notes(journal: Journal, faults: Sequence[Fault], *, names_missed: bool) -> str:
     """Return one line for each thing, or nothing."""
     happened = [each.fault for each in journal.injected(faults)]
     missed = [fault for fault in faults if fault.tells and fault not in happened]
-    lines = [f"Did not happen: {', '.join(map(repr, missed))}."] if missed else []
+    lines = [f"Did not happen: {', '.join(map(repr, missed))}."] if missed and names_missed else []
     dropped = [
         f"{op}{describe_site(site)} ({name_ranks(ranks)})"
         for (op, site), ranks in journal.unwaited().items()

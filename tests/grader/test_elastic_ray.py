@@ -13,11 +13,14 @@ from elastic_training import KILLED_STEP, assert_weights_are_those_of_one_proces
 from grader import ray_fit
 
 NUM_CPUS = 3
+TIMEOUT_S = 400  # each of two starts imports torch and Ray in every worker
 
 
 @pytest.mark.slow
-@pytest.mark.timeout(240)
-def test_ray_train_with_elastic_workers_survives_a_killed_one(tmp_path: Path) -> None:
+@pytest.mark.timeout(2 * TIMEOUT_S)
+def test_ray_train_with_elastic_workers_survives_a_killed_one(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     def make_trainer(_: int, path: str) -> Any:
         from ray.train import FailureConfig, RunConfig, ScalingConfig
         from ray.train.torch import TorchTrainer
@@ -28,6 +31,7 @@ def test_ray_train_with_elastic_workers_survives_a_killed_one(tmp_path: Path) ->
             run_config=RunConfig(storage_path=path, failure_config=FailureConfig(max_failures=1)),
         )
 
+    monkeypatch.setattr(ray_fit, "TIMEOUT_S", TIMEOUT_S)
     cloudpickle.register_pickle_by_value(elastic_training)
     try:
         ray_fit.fit(make_trainer, NUM_CPUS)

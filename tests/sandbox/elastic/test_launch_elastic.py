@@ -166,13 +166,14 @@ def test_faults_that_did_not_happen_are_named_with_their_generation(
     faults = {
         0: [Kill(0, Collective(1)), Kill(1, Step(1))],
         1: [Lose(2, Collective(1))],
-        2: [Kill(2, Collective(1)), sandbox.Slow(0, 1.5)],  # there is no rank 2
+        # There is no rank 2.
+        2: [Kill(2, Collective(1)), Kill(0, Step(9)), sandbox.Slow(0, 1.5)],
         5: [Kill(0, Collective(1))],
     }
     sandbox.launch_elastic(tell_identity, world_size=(2, 3), faults=faults)
     assert capsys.readouterr().out.splitlines() == [
         "Did not happen in generation 0: Kill(rank=1, at=Step(1)).",
-        "Did not happen in generation 2: Kill(rank=2, at=Collective(1)).",
+        "Did not happen in generation 2: Kill(rank=2, at=Collective(1)), Kill(rank=0, at=Step(9)).",
         "Did not happen in generation 5: Kill(rank=0, at=Collective(1)).",
     ]
 

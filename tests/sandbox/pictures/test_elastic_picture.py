@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from types import SimpleNamespace
+from typing import Any
+
 import pytest
 from drawing import elements, parse, texts, titles
 
@@ -14,6 +17,7 @@ from sandbox.faults.kill import Kill
 from sandbox.faults.lose import Lose
 from sandbox.faults.moment import Step
 from sandbox.ledger import Ledger
+from sandbox.pictures import after_error
 from sandbox.pictures.elastic_picture import draw_elastic
 from sandbox.pictures.picture import HTML, PLAIN, SVG
 from sandbox.run import Run
@@ -142,3 +146,16 @@ def test_a_notebook_stores_a_page_an_image_and_the_line() -> None:
         == repr(RUN)
         == ("ElasticRun(3 → 2 → 3 ranks, 3 generations, 1 failed, 1 resized, 4 s)")
     )
+
+
+def test_a_cell_in_which_it_gave_up_shows_the_generations(monkeypatch: pytest.MonkeyPatch) -> None:
+    shown: list[Any] = []
+    monkeypatch.setattr("IPython.display.display", shown.append)
+    monkeypatch.setattr(after_error, "is_live", lambda: True)
+    error = RUN.generations[0].error
+    assert error is not None
+    after_error.show(SimpleNamespace(error_in_exec=error))
+    assert not shown  # of a plain launch
+    monkeypatch.setattr(error, "elastic", RUN)
+    after_error.show(SimpleNamespace(error_in_exec=error))
+    assert [repr(picture) for picture in shown] == [draw_elastic(RUN).sentence]
