@@ -6,10 +6,13 @@ import contextlib
 import itertools
 import threading
 from collections.abc import Callable, Iterator
+from typing import TYPE_CHECKING
 
-from sandbox.faults.files import Files
 from sandbox.faults.moment import FileChange, Moment
 from sandbox.faults.watcher import Change, ChangeKind, Watcher
+
+if TYPE_CHECKING:
+    from sandbox.faults.files import Files
 
 
 class FileChanges(Watcher):
@@ -62,6 +65,8 @@ def record_file_changes() -> Iterator[list[Change]]:
     `[(c.kind, c.path) for c in changes]`, returned by each rank, lists all points at which a rank
     can be killed. What is counted, and what is not seen, is said in files.py.
     """
+    from sandbox.faults.files import Files  # which imports torch: faults are named without it
+
     with Files() as files:
         recording = _Recording()
         files.watchers.append(recording)
