@@ -12,6 +12,8 @@ if TYPE_CHECKING:
     import torch
 
 BACKENDS = ("auto", "gloo", "nccl")
+# What DeepSpeed is told, so that it does not look for a GPU by itself when it is imported.
+DEEPSPEED_ACCELERATORS = {"gloo": "cpu", "nccl": "cuda"}
 
 # Set in the warm process before its imports. One thread per rank: ranks outnumber cores. NVML,
 # unlike the CUDA runtime, counts GPUs without initialising CUDA, which would forbid forking.
@@ -27,6 +29,11 @@ WARM_ENVIRONMENT = {
     "GLIBC_TUNABLES": "glibc.malloc.hugetlb=1",
 }
 LOOPBACK = "lo0" if sys.platform == "darwin" else "lo"
+
+
+def warm_environment(backend: str) -> dict[str, str]:
+    """Return the variables that the warm process of a backend starts with."""
+    return WARM_ENVIRONMENT | {"DS_ACCELERATOR": DEEPSPEED_ACCELERATORS[backend]}
 
 
 def count_gpus() -> int:
@@ -63,8 +70,8 @@ def has_nvidia_driver() -> bool:
 
 def rank_environment(rank: int, world_size: int, backend: str) -> dict[str, str]:
     """Return the variables that torchrun would set, and gloo's interface: loopback alone."""
-    accelerator = {"DS_ACCELERATOR": "cpu"} if backend == "gloo" else {}
-    return accelerator | {
+    return {
+        "DS_ACCELERATOR": DEEPSPEED_ACCELERATORS[backend],
         "RANK": str(rank),
         "LOCAL_RANK": str(rank),
         "WORLD_SIZE": str(world_size),

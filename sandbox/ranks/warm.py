@@ -64,8 +64,11 @@ class Warm:
                 self._wait_ready()
                 wire.send(self.sock, ("fork", tuple(needs)), [theirs.fileno()])
             self._wait_for(ours, "Warming up: importing Ray and DeepSpeed", expected_s=5.0)
-            _, _, pid = wire.receive(ours)[0]
-            return ours, psutil.Process(pid)
+            kind, _, detail = wire.receive(ours)[0]
+            if kind == "refused":
+                self.end()  # what was done to it cannot be undone: the next launch starts another
+                raise LaunchError(detail)
+            return ours, psutil.Process(detail)
         except (EOFError, BrokenPipeError, ConnectionResetError, psutil.NoSuchProcess):
             ours.close()
             if self.is_ready and self._has_died():
@@ -184,10 +187,7 @@ def _start(name: str) -> Warm:
     _remove_stale_directories()
     directory = tempfile.mkdtemp(prefix=f"shardlab-{os.getpid()}-")
     ours, theirs = socket.socketpair()
-    accelerator = {"DS_ACCELERATOR": "cpu"} if name == "gloo" else {}
-    environ = (
-        os.environ | backend.WARM_ENVIRONMENT | accelerator | {"TMPDIR": tempfile.gettempdir()}
-    )
+    environ = os.environ | backend.warm_environment(name) | {"TMPDIR": tempfile.gettempdir()}
     with theirs, open(os.path.join(directory, "log"), "wb") as log:
         child = subprocess.Popen(
             [sys.executable, "-P", "-m", "sandbox.ranks.zygote", str(theirs.fileno()), directory],

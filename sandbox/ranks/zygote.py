@@ -14,9 +14,9 @@ import shutil
 import signal
 import socket
 import sys
-import threading
 
 from sandbox.ranks import no_compiling, process, wire
+from sandbox.ranks.fork_guard import ForkGuard
 from sandbox.ranks.supervisor import supervise
 
 # What every exercise needs. Imported here once, these cost a rank nothing; torch._dynamo and the
@@ -65,12 +65,13 @@ class Zygote:
         self.waiting_imports = list(LATER)
         self.asked_for: set[str] = set()
         self.supervisors: set[int] = set()
+        self.guard = ForkGuard()
 
     def serve(self) -> None:
         """Answer requests; import what is left while there are none."""
         no_compiling.install()
         for name in FIRST:
-            import_quietly(name)
+            self._import(name)
         freeze()
         wire.send(self.sock, ("ready",))
         owner = os.getppid()
@@ -99,21 +100,33 @@ class Zygote:
         if new := [name for name in needs if name not in self.asked_for]:
             self.asked_for.update(new)  # once, whatever comes of it
             for name in new:
-                import_quietly(name)
+                self._import(name)
             freeze()
-        assert_forkable()
+        owner = socket.socket(fileno=files[0])
+        if refusal := self.guard.refusal():
+            wire.send(owner, ("refused", None, refusal))
+            owner.close()
+            return
         pid = os.fork()
         if pid == 0:
             self.sock.close()
-            supervise(socket.socket(fileno=files[0]))
-        os.close(files[0])
+            supervise(owner)
+        owner.close()
         self.supervisors.add(pid)
 
     def _import_next(self) -> None:
-        import_quietly(self.waiting_imports.pop(0))
-        if deepspeed_ops := sys.modules.get(no_compiling.MODULE):
-            _ = deepspeed_ops.__compatible_ops__  # probed once here, not by every rank
+        self._import(self.waiting_imports.pop(0))
         freeze()
+
+    def _import(self, name: str) -> None:
+        """Import a module; the rank that needs it reports one that is broken on this machine."""
+        try:
+            importlib.import_module(name)
+            if deepspeed_ops := sys.modules.get(no_compiling.MODULE):
+                _ = deepspeed_ops.__compatible_ops__  # probed once here, not by every rank
+        except Exception as error:
+            sys.stderr.write(f"preload of {name}: {error!r}\n")
+        self.guard.look(f"`import {name}`")
 
     def _reap(self) -> None:
         while self.supervisors:
@@ -126,28 +139,10 @@ class Zygote:
                     process.end_descendants(keep=self.supervisors)
 
 
-def import_quietly(name: str) -> None:
-    """Import a module; the rank that needs it reports one that is broken on this machine."""
-    try:
-        importlib.import_module(name)
-    except Exception as error:
-        sys.stderr.write(f"preload of {name}: {error!r}\n")
-
-
 def freeze() -> None:
     """Keep the collector off what ranks inherit: it would copy every page and take a second."""
     gc.collect()
     gc.freeze()
-
-
-def assert_forkable() -> None:
-    """Refuse to fork with a second thread or a CUDA context: ranks would hang or crash."""
-    threads = threading.enumerate()
-    if len(threads) > 1:
-        raise RuntimeError(f"the warm process runs threads {threads}: forks of it are not safe")
-    torch = sys.modules["torch"]
-    if torch.cuda.is_initialized():
-        raise RuntimeError("the warm process initialised CUDA: forks of it cannot use a GPU")
 
 
 def main() -> None:
