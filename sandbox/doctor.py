@@ -17,7 +17,7 @@ from dataclasses import dataclass
 
 import psutil
 
-from sandbox import backend
+from sandbox import backend, gpus
 
 NEEDED_MEMORY_GB = 4.0  # the warm process and Ray's own take 1.5 GB, JupyterLab and a kernel 1 GB
 NEEDED_SHARED_MEMORY_GB = 1.0  # where Ray puts its objects; Docker gives 0.064 by default
@@ -28,11 +28,15 @@ PACKAGES = ("torch", "deepspeed", "ray", "nbgrader", "jupyterlab")
 
 @dataclass(frozen=True)
 class Finding:
-    """One line of the report: `advice` says what to do, and is empty where all is well."""
+    """One line of the report: `advice` says what to do, and is empty where all is well.
+
+    Where `is_needed` is False, the course runs all the same.
+    """
 
     subject: str
     found: str
     advice: str = ""
+    is_needed: bool = True
 
 
 def main() -> int:
@@ -40,8 +44,8 @@ def main() -> int:
     failed = False
     for check in CHECKS:
         for finding in check():
-            failed = failed or bool(finding.advice)
-            mark = "✗" if finding.advice else "✓"
+            failed = failed or bool(finding.advice and finding.is_needed)
+            mark = "✓" if not finding.advice else "✗" if finding.is_needed else "!"
             print(f"{mark} {finding.subject}: {finding.found}")  # noqa: T201
             if finding.advice:
                 print(f"    → {finding.advice}")  # noqa: T201
@@ -120,31 +124,45 @@ def check_files() -> Iterator[Finding]:
 
 def check_gpus() -> Iterator[Finding]:
     """GPUs are welcome, and not needed."""
-    count = backend.count_gpus() if backend.has_nvidia_driver() else 0
-    yield Finding("GPUs", f"{count}" if count else "none; ranks run on the CPU with gloo")
+    if not backend.has_nvidia_driver():
+        yield Finding("GPUs", "none; ranks run on the CPU with gloo")
+        return
+    for found, advice in gpus.describe(gpus.look()):
+        yield Finding("GPUs", found, advice, is_needed=False)
 
 
 def check_ranks() -> Iterator[Finding]:
-    """The thing itself: four ranks add up a number."""
+    """The thing itself: ranks add up a number, on the CPU and, where there are any, on all GPUs."""
+    yield _try_ranks("gloo", 4)
+    if backend.has_nvidia_driver() and (num_gpus := backend.count_gpus()):
+        yield _try_ranks("nccl", num_gpus)
+
+
+def _try_ranks(backend_name: str, world_size: int) -> Finding:
     import sandbox
 
+    subject = f"{world_size} rank{'s' * (world_size > 1)} on {backend_name}"
+    is_needed = backend_name == "gloo"
     try:
-        sandbox.launch(_sum_ranks)
+        sandbox.launch(_sum_ranks, world_size=world_size, backend=backend_name)
         start_s = time.monotonic()
-        results = sandbox.launch(_sum_ranks).results
+        run = sandbox.launch(_sum_ranks, world_size=world_size, backend=backend_name)
         took_s = time.monotonic() - start_s
     except sandbox.SandboxError as error:
-        yield Finding("ranks", str(error), "See the message above; the lines before may say why.")
-        return
-    advice = "" if results == [6.0] * 4 else f"Expected 6.0 on each rank, got {results}."
-    yield Finding("ranks", f"4 ranks started, added up and ended in {took_s:.2f} s", advice)
+        advice = "See the message above; the lines before may say why."
+        return Finding(subject, str(error), advice, is_needed)
+    expected = [float(sum(range(world_size)))] * world_size
+    advice = "" if run.results == expected else f"Expected {expected}, got {run.results}."
+    return Finding(subject, f"started, added up and ended in {took_s:.2f} s", advice, is_needed)
 
 
 def _sum_ranks() -> float:
     import torch
     import torch.distributed as dist
 
-    total = torch.tensor(float(dist.get_rank()))
+    import sandbox
+
+    total = torch.tensor(float(dist.get_rank()), device=sandbox.device())
     dist.all_reduce(total)
     return total.item()
 

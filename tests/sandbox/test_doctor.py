@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from collections import namedtuple
+from types import SimpleNamespace
 
 import pytest
 
 from sandbox import doctor
+from sandbox.gpus import Machine
 
 Usage = namedtuple("Usage", "total used free")
 Memory = namedtuple("Memory", "available")
@@ -28,7 +30,7 @@ def test_a_machine_that_can_run_the_course_is_told_so(capsys: pytest.CaptureFixt
         "open files",
         "GPUs",
     } <= subjects
-    assert "4 ranks started, added up and ended" in "\n".join(lines)
+    assert "✓ 4 ranks on gloo: started, added up and ended" in "\n".join(lines)
 
 
 def test_a_failed_line_says_what_to_do_and_the_exit_status_is_1(
@@ -66,3 +68,33 @@ def test_blocked_loopback_is_reported(monkeypatch: pytest.MonkeyPatch) -> None:
     (finding,) = doctor.check_loopback()
     assert "Operation not permitted" in finding.found
     assert finding.advice
+
+
+def test_gpus_that_cannot_be_used_do_not_stop_the_course(
+    capsys: pytest.CaptureFixture, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("sandbox.backend.has_nvidia_driver", lambda: True)
+    monkeypatch.setattr("sandbox.gpus.look", lambda: Machine(wheel_cuda="13.0"))
+    monkeypatch.setattr(doctor, "CHECKS", (doctor.check_gpus,))
+    assert doctor.main() == 0
+    first, advice, last = capsys.readouterr().out.splitlines()
+    assert first == "! GPUs: a driver is there, but no GPU is visible"
+    assert "CUDA_VISIBLE_DEVICES" in advice
+    assert last == "This machine can run the course."
+
+
+def test_ranks_are_tried_on_all_gpus_as_well(monkeypatch: pytest.MonkeyPatch) -> None:
+    asked = []
+
+    def launch(fn: object, *, world_size: int, backend: str) -> SimpleNamespace:
+        asked.append((backend, world_size))
+        return SimpleNamespace(results=[1.0] * world_size)
+
+    monkeypatch.setattr("sandbox.backend.has_nvidia_driver", lambda: True)
+    monkeypatch.setattr("sandbox.backend.count_gpus", lambda: 2)
+    monkeypatch.setattr("sandbox.launch", launch)
+    on_cpu, on_gpus = doctor.check_ranks()
+    assert set(asked) == {("gloo", 4), ("nccl", 2)}
+    assert "Expected [6.0, 6.0, 6.0, 6.0]" in on_cpu.advice
+    assert on_gpus.subject == "2 ranks on nccl"
+    assert not on_gpus.advice
