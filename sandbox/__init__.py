@@ -38,6 +38,7 @@ if TYPE_CHECKING:
     from sandbox.launcher import launch
     from sandbox.ledger import Ledger
     from sandbox.memory.model_states import model_states
+    from sandbox.nccl_settings import explain_nccl, nccl
     from sandbox.observing.observe import mark
     from sandbox.pictures.sharding import show_sharding
     from sandbox.proving.wait_for import WaitFor
@@ -73,11 +74,13 @@ _HOMES = {
     "WaitFor": "proving.wait_for",
     "World": "world",
     "device": "backend",
+    "explain_nccl": "nccl_settings",
     "generation": "elastic.generation",
     "launch": "launcher",
     "launch_elastic": "elastic.launcher",
     "mark": "observing.observe",
     "model_states": "memory.model_states",
+    "nccl": "nccl_settings",
     "show_sharding": "pictures.sharding",
 }
 __all__ = [
@@ -109,11 +112,13 @@ __all__ = [
     "WaitFor",
     "World",
     "device",
+    "explain_nccl",
     "generation",
     "launch",
     "launch_elastic",
     "mark",
     "model_states",
+    "nccl",
     "show_sharding",
 ]
 

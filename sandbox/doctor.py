@@ -17,7 +17,7 @@ from dataclasses import dataclass
 
 import psutil
 
-from sandbox import backend, gpus
+from sandbox import backend, gpus, nccl_settings
 
 NEEDED_MEMORY_GB = 4.0  # the warm process and Ray's own take 1.5 GB, JupyterLab and a kernel 1 GB
 NEEDED_SHARED_MEMORY_GB = 1.0  # where Ray puts its objects; Docker gives 0.064 by default
@@ -131,6 +131,13 @@ def check_gpus() -> Iterator[Finding]:
         yield Finding("GPUs", found, advice, is_needed=False)
 
 
+def check_nccl() -> Iterator[Finding]:
+    """Settings of NCCL in the environment: it says nothing of a misspelt one."""
+    for line in nccl_settings.find_problems(nccl_settings.set_in_environment()):
+        advice = "Correct or unset it; sandbox.explain_nccl() tells all."
+        yield Finding("NCCL", line, advice, is_needed=False)
+
+
 def check_ranks() -> Iterator[Finding]:
     """The thing itself: ranks add up a number, on the CPU and, where there are any, on all GPUs."""
     yield _try_ranks("gloo", 4)
@@ -175,5 +182,6 @@ CHECKS: tuple[Callable[[], Iterator[Finding]], ...] = (
     check_loopback,
     check_files,
     check_gpus,
+    check_nccl,
     check_ranks,
 )

@@ -83,6 +83,14 @@ def test_gpus_that_cannot_be_used_do_not_stop_the_course(
     assert last == "This machine can run the course."
 
 
+def test_a_misspelt_setting_of_nccl_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
+    assert list(doctor.check_nccl()) == []
+    monkeypatch.setenv("NCCL_ALGOS", "Ring")
+    (finding,) = doctor.check_nccl()
+    assert finding.found.endswith("documents no such variable. Hint: did you mean NCCL_ALGO?")
+    assert not finding.is_needed
+
+
 def test_ranks_are_tried_on_all_gpus_as_well(monkeypatch: pytest.MonkeyPatch) -> None:
     asked = []
 
