@@ -1,4 +1,4 @@
-"""The course's commands: python -m grader notebooks | lab | learn | reset NAME | grade."""
+"""The course's commands: python -m grader notebooks | lab | learn | reset | grade | twin."""
 
 import argparse
 import sys
@@ -18,6 +18,8 @@ def main(arguments: list[str] | None = None) -> int:
     reset = commands.add_parser("reset", help="keep your copy of a notebook aside, get a fresh one")
     reset.add_argument("name", help="for example fsdp01")
     commands.add_parser("grade", help="grade sample submissions and show the results")
+    twin = commands.add_parser("twin", help="compare an exercise's checks on gloo and on GPUs")
+    twin.add_argument("name", help="for example fsdp01")
     options, flags = parser.parse_known_args(arguments)
     if flags and options.command != "lab":
         parser.error(f"unrecognized arguments: {' '.join(flags)}")
@@ -41,6 +43,12 @@ def _run(options: argparse.Namespace, flags: list[str]) -> int:
         from grader.demonstration import grade_all_samples
 
         return grade_all_samples()
+    if options.command == "twin":
+        from grader.twin import compare_exercise
+
+        report = compare_exercise(options.name)
+        _show(report.lines)
+        return int(bool(report.differences))
     from grader.learn import fill, reset
 
     _show(reset(options.name) if options.command == "reset" else fill())

@@ -10,8 +10,7 @@ from dataclasses import replace
 from types import FunctionType, TracebackType
 from typing import Any, NoReturn, Self
 
-import sandbox
-from grader import explain, record, verdict
+from grader import explain, launches, record, verdict
 from grader.exercise import Exercise
 from grader.mistakes import Mistake
 from grader.verdict import CheckFailed, Failure, NotSolved
@@ -68,7 +67,7 @@ class Check:
         self._tick()
         warm.preload(observe.__module__)  # with its package: to import that takes a rank 60 ms
         left_s = max(self._end_s - time.monotonic(), 0.1)
-        run = sandbox.launch(observe, *args, world_size=world_size, timeout_s=left_s, **options)
+        run = launches.launch(observe, *args, world_size=world_size, timeout_s=left_s, **options)
         self._end_s += run.waited_s  # the warm process was still importing: not the answer's fault
         return run
 

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import sys
+from collections.abc import Iterator
+from contextvars import ContextVar
 from typing import TYPE_CHECKING
 
 from sandbox.errors import LaunchError
@@ -12,8 +15,12 @@ if TYPE_CHECKING:
     import torch
 
 BACKENDS = ("auto", "gloo", "nccl")
-# What DeepSpeed is told, so that it does not look for a GPU by itself when it is imported.
-DEEPSPEED_ACCELERATORS = {"gloo": "cpu", "nccl": "cuda"}
+# Libraries look for GPUs by themselves: DeepSpeed when it is imported, Ray Train when it chooses
+# how ranks talk. On the CPU they are to find none.
+ACCELERATORS = {
+    "gloo": {"DS_ACCELERATOR": "cpu", "CUDA_VISIBLE_DEVICES": ""},
+    "nccl": {"DS_ACCELERATOR": "cuda"},
+}
 
 # Set in the warm process before its imports. One thread per rank: ranks outnumber cores. NVML,
 # unlike the CUDA runtime, counts GPUs without initialising CUDA, which would forbid forking.
@@ -28,12 +35,13 @@ WARM_ENVIRONMENT = {
     "PYTHONMALLOC": "malloc",
     "GLIBC_TUNABLES": "glibc.malloc.hugetlb=1",
 }
+_on_cpu: ContextVar[bool] = ContextVar("on_cpu", default=False)
 LOOPBACK = "lo0" if sys.platform == "darwin" else "lo"
 
 
 def warm_environment(backend: str) -> dict[str, str]:
     """Return the variables that the warm process of a backend starts with."""
-    return WARM_ENVIRONMENT | {"DS_ACCELERATOR": DEEPSPEED_ACCELERATORS[backend]}
+    return WARM_ENVIRONMENT | ACCELERATORS[backend]
 
 
 def count_gpus() -> int:
@@ -48,6 +56,8 @@ def choose(backend: str, world_size: int) -> tuple[str, str | None]:
     """Return the backend to use and, where "auto" could not take the GPUs, a line that says why."""
     if backend not in BACKENDS:
         raise LaunchError(f"backend is {backend!r}, expected one of {', '.join(BACKENDS)}.")
+    if backend == "auto" and _on_cpu.get():
+        return "gloo", None
     num_gpus = count_gpus() if backend != "gloo" and has_nvidia_driver() else 0
     if backend == "nccl" and num_gpus < world_size:
         raise LaunchError(
@@ -63,6 +73,16 @@ def choose(backend: str, world_size: int) -> tuple[str, str | None]:
     return "gloo", None
 
 
+@contextlib.contextmanager
+def on_cpu() -> Iterator[None]:
+    """Let "auto" take gloo inside, GPUs or not: to see the same on both."""
+    token = _on_cpu.set(True)
+    try:
+        yield
+    finally:
+        _on_cpu.reset(token)
+
+
 def has_nvidia_driver() -> bool:
     """Whether the kernel driver is loaded: one look, so that CPU users import no torch for it."""
     return os.path.exists("/proc/driver/nvidia/version") or os.path.exists("/dev/dxg")
@@ -70,8 +90,7 @@ def has_nvidia_driver() -> bool:
 
 def rank_environment(rank: int, world_size: int, backend: str) -> dict[str, str]:
     """Return the variables that torchrun would set, and gloo's interface: loopback alone."""
-    return {
-        "DS_ACCELERATOR": DEEPSPEED_ACCELERATORS[backend],
+    return ACCELERATORS[backend] | {
         "RANK": str(rank),
         "LOCAL_RANK": str(rank),
         "WORLD_SIZE": str(world_size),

@@ -30,6 +30,7 @@ class Run:
     waited_s: float = 0.0  # before the ranks could start: the warm process was importing
     tracked_memory: Memory | None = None
     faults: tuple[Injected, ...] = ()  # those that happened, in the order in which they did
+    backend: str = "gloo"  # or "nccl"
 
     @property
     def memory(self) -> Memory:

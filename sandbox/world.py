@@ -297,4 +297,5 @@ class World:
             output=self._output.texts(),
             duration_s=time.monotonic() - start_s,
             waited_s=waited_s,
+            backend=self.backend,
         )

@@ -184,18 +184,17 @@ class Rank:
 
         Where that fails, because another rank is gone already, the next call says so.
         """
-        if self.settings["init_process_group"]:
-            try:
+        try:
+            backend.use_device(self.settings["backend"], self.rank)
+            if self.settings["init_process_group"]:
                 self._init_process_group()
-            except RuntimeError as error:
-                self._group_error = error
+        except RuntimeError as error:
+            self._group_error = error
         wire.send(self.control, ("formed",))
 
     def _init_process_group(self) -> None:
-        name = self.settings["backend"]
-        backend.use_device(name, self.rank)
         dist.init_process_group(
-            name,
+            self.settings["backend"],
             init_method="env://",
             rank=self.rank,
             world_size=self.settings["world_size"],

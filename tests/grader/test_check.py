@@ -27,7 +27,7 @@ def launched(monkeypatch):
             raise error
         return RUN
 
-    monkeypatch.setattr(check.sandbox, "launch", launch)
+    monkeypatch.setattr("sandbox.launch", launch)
     return errors
 
 
