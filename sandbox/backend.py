@@ -125,6 +125,18 @@ def allocated_bytes() -> int | None:
     return None
 
 
+def capability() -> tuple[int, int] | None:
+    """Return the compute capability of this rank's GPU; None on the CPU.
+
+    Not run on a GPU so far.
+    """
+    import torch
+
+    if os.environ.get("SANDBOX_BACKEND") == "nccl":
+        return torch.cuda.get_device_capability()
+    return None
+
+
 def device() -> torch.device:
     """Return the device of this rank: its own GPU under NCCL, else the CPU."""
     import torch

@@ -113,6 +113,10 @@ class NotTrackedError(SandboxError, AttributeError):
     """Raised when the memory of a run is asked for, and its call was not to track it."""
 
 
+class NotAvailableError(SandboxError, RuntimeError):
+    """Raised when an optional library is asked for, and it or the GPU that it needs is missing."""
+
+
 class RanksInterrupted(KeyboardInterrupt):
     """Raised when Stop (or Ctrl-C) ended a call; says whose variables were lost."""
 

@@ -95,8 +95,12 @@ class World:
             self._crew.signal(self._crew.busy(), signal.SIGINT)
 
     def resize(self, world_size: int) -> None:
-        """Keep the first ranks and their variables, end or add others, and form new groups."""
+        """Keep the first ranks and their variables, end or add others, and form new groups.
+
+        Raises LaunchError where the ranks are on GPUs and there are not so many.
+        """
         world_size = limits.check_world_size(world_size)
+        backends.choose(self.backend, world_size)
         with self._turn.taken():
             self.world_size = world_size
             if self._crew is not None:

@@ -4,15 +4,14 @@ import dataclasses
 from contextlib import nullcontext
 
 import answers
+import fake_gpus
 import pytest
 
-import sandbox
-from grader import launches, reference, twin
+from grader import reference, twin
 from grader.__main__ import main
 from sandbox import backend
 
 pytestmark = pytest.mark.timeout(90)
-NUM_GPUS = 3
 
 
 @pytest.fixture(scope="module")
@@ -117,20 +116,8 @@ def test_a_mistake_and_a_dead_rank_are_outcomes_as_well(tmp_path):
 
 
 def test_a_whole_exercise_runs_on_both_sides_as_far_as_the_gpus_go(monkeypatch):
-    """Pretend that there are three GPUs: outside of on_cpu, runs of up to three say "nccl".
-
-    Of the launches, five are of shard_model, one of them of 4 ranks, and one of rows_of_rank.
-    """
-    launch = sandbox.launch
-
-    def launch_as_if(*args, world_size, **options):
-        chosen, _ = backend.choose("auto", world_size)
-        run = launch(*args, world_size=world_size, backend="gloo", **options)
-        return dataclasses.replace(run, backend=chosen)
-
-    monkeypatch.setattr(backend, "has_nvidia_driver", lambda: True)
-    monkeypatch.setattr(backend, "count_gpus", lambda: NUM_GPUS)
-    monkeypatch.setattr(launches.sandbox, "launch", launch_as_if)
+    """Of the launches, five are of shard_model, one of them of 4 ranks, and one of rows_of_rank."""
+    fake_gpus.pretend(monkeypatch, num_gpus=3)
     monkeypatch.setattr(reference, "check_names", lambda _: ["shard_model", "rows_of_rank"])
     report = twin.compare_exercise("fsdp01")
     assert report.lines == ["5 launches compared; 1 need more GPUs: no difference"]

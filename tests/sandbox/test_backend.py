@@ -28,6 +28,15 @@ def test_auto_takes_the_gpus_while_there_is_one_per_rank() -> None:
 
 
 @pytest.mark.usefixtures("three_gpus")
+def test_a_world_on_gpus_does_not_grow_beyond_them() -> None:
+    with sandbox.World(2) as world:
+        world.resize(3)
+        with pytest.raises(sandbox.LaunchError, match="one GPU per rank: 4 ranks, 3 GPUs"):
+            world.resize(4)
+        assert world.world_size == 3
+
+
+@pytest.mark.usefixtures("three_gpus")
 def test_on_cpu_auto_is_gloo_and_nccl_is_still_what_it_says() -> None:
     with backend.on_cpu():
         assert backend.choose("auto", 3) == ("gloo", None)

@@ -1,0 +1,62 @@
+"""What the tests on GPUs have ranks do, tried on gloo; and what those tests say without a GPU."""
+
+import json
+
+import fake_gpus
+import gpu_programs
+import pytest
+import test_checks
+import test_nccl
+
+import sandbox
+from grader import twin
+from sandbox import backend
+
+
+@pytest.mark.parametrize("world_size", [1, 3])
+def test_the_formulas_states_are_those_of_the_live_tensors(world_size):
+    count = gpu_programs.live_bytes
+    run = sandbox.launch(gpu_programs.measure_states, count, world_size=world_size)
+    assert gpu_programs.worst_gap(run.results) < 0.02
+    doubled = [(num_params, 2 * held, added) for num_params, held, added in run.results]
+    assert gpu_programs.worst_gap(doubled) > 0.9
+
+
+def test_two_runs_of_the_same_program_have_the_same_traffic():
+    runs = [sandbox.launch(gpu_programs.train, world_size=2) for _ in range(2)]
+    first, second = (twin.traffic_of(run.ledger) for run in runs)
+    assert first
+    assert list(twin.describe_differences(first, second)) == []
+
+
+def test_a_trace_is_saved_by_every_rank(tmp_path):
+    run = sandbox.launch(gpu_programs.save_trace, str(tmp_path), world_size=2)
+    for path in run.results:
+        with open(path) as file:
+            names = {event.get("name") for event in json.load(file)["traceEvents"]}
+        assert "aten::mm" in names
+
+
+def test_without_a_gpu_a_test_that_needs_one_fails_in_one_line(monkeypatch):
+    monkeypatch.setattr(backend, "has_nvidia_driver", lambda: False)
+    with pytest.raises(pytest.fail.Exception, match="this test needs a GPU, and there is none"):
+        gpu_programs.count_or_fail()
+
+
+@pytest.mark.parametrize(
+    "test",
+    [
+        test_nccl.test_the_ledger_is_that_of_gloo,
+        test_nccl.test_more_ranks_than_gpus_are_refused_with_what_to_do,
+        test_nccl.test_ray_and_deepspeed_do_not_touch_cuda_before_the_fork,
+    ],
+)
+def test_a_test_on_gpus_passes_on_a_stand_in(monkeypatch, test):
+    fake_gpus.pretend(monkeypatch, 2)
+    test(2)
+
+
+def test_a_check_is_compared_on_a_stand_in_and_a_mutant_named(monkeypatch):
+    fake_gpus.pretend(monkeypatch, 3)
+    test_checks.test_the_reference_answer_passes_with_the_ledger_of_gloo("fsdp01", "build", 3)
+    test_checks.test_a_mutant_is_named_as_on_gloo("fsdp01", "root_only")
