@@ -52,8 +52,7 @@ class World:
         self.world_size = limits.check_world_size(world_size)
         self.timeout_s = limits.check_timeout(timeout_s)
         self.backend, note = backends.choose(backend, world_size)
-        if note:
-            show(f"{note}\n")
+        show(f"{note}\n" if note else "")
         self.elastic_environ: dict[str, str] = {}  # what launch_elastic tells its ranks
         self._init_process_group = limits.check_flag("init_process_group", init_process_group)
         self._turn = Turn()
@@ -95,12 +94,9 @@ class World:
             self._crew.signal(self._crew.busy(), signal.SIGINT)
 
     def resize(self, world_size: int) -> None:
-        """Keep the first ranks and their variables, end or add others, and form new groups.
-
-        Raises LaunchError where the ranks are on GPUs and there are not so many.
-        """
+        """Keep the first ranks and their variables, end or add others, and form new groups."""
         world_size = limits.check_world_size(world_size)
-        backends.choose(self.backend, world_size)
+        backends.choose(self.backend, world_size)  # raises where that is more than there are GPUs
         with self._turn.taken():
             self.world_size = world_size
             if self._crew is not None:
@@ -280,8 +276,7 @@ class World:
         bound = dict.fromkeys(name for member in kept for name in member.bound or ())
         if not bound:
             return []
-        names = ", ".join(bound)
-        return [f"New process groups were made; build again what uses the old: {names}."]
+        return [f"New process groups were made; build again what uses the old: {', '.join(bound)}."]
 
     def _report(
         self,
