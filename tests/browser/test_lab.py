@@ -25,6 +25,26 @@ def test_the_released_exercise_says_what_is_not_solved_yet(lab, open_notebook) -
     only_validate_is_left_of_nbgrader(lab, page)
 
 
+@pytest.mark.parametrize(("colour", "number"), [("red", 31), ("green", 32), ("cyan", 36)])
+def test_a_verdict_is_legible_in_the_dark_theme(lab, open_notebook, colour, number) -> None:
+    write(lab.folder / f"{colour}.ipynb", f"print('\\x1b[1;{number}mverdict\\x1b[0m')")
+    page = open_notebook(f"{colour}.ipynb")
+    run_all(page)
+    word = page.locator(f"{OUTPUT} [class*=ansi-{colour}]", has_text="verdict")
+    word.wait_for()
+    page.evaluate("document.body.dataset.jpThemeLight = 'false'")
+    found = re.findall(r"\d+", word.evaluate("word => getComputedStyle(word).color"))
+    lighter, darker = brightness([int(part) for part in found]), brightness([17, 17, 17])
+    assert (lighter + 0.05) / (darker + 0.05) >= 4.5  # WCAG 2, level AA
+
+
+def brightness(rgb: list[int]) -> float:
+    """Return the relative luminance of a colour, 0 to 1; WCAG 2."""
+    parts = [part / 255 for part in rgb]
+    linear = [p / 12.92 if p <= 0.03928 else ((p + 0.055) / 1.055) ** 2.4 for p in parts]
+    return 0.2126 * linear[0] + 0.7152 * linear[1] + 0.0722 * linear[2]
+
+
 def only_validate_is_left_of_nbgrader(lab, page: Page) -> None:
     """Check the page's menus, the server's handlers, and that its log names no misplaced course."""
     expect(page.get_by_role("button", name="Validate")).to_be_visible()
