@@ -290,7 +290,8 @@ for name, param_itemsize, reduce_itemsize in (("fp32", 4, 4), ("mixed", 2, 4), (
 # all ranks skip.*
 #
 # The gradient of a sharded parameter is a DTensor; `gradient.to_local()` is this rank's part, sharing its memory. A rank's part may be
-# empty, and a frozen parameter has no gradient at all.
+# empty, and a frozen parameter has no gradient at all. `parameters` is what `model.parameters()` returns, an iterator: go through
+# it once, or make a list of it first.
 #
 # *Predict:* what happens if only the rank that found an inf calls `all_reduce`?
 

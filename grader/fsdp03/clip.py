@@ -9,6 +9,7 @@ from torch import nn
 import sandbox
 from grader.cases import CASES, Case, new_sharded
 from grader.fsdp03.exercise import Check
+from grader.fsdp03.one_number import judge_sent
 from grader.judge_step import judge_any_clipping, judge_gradients, judge_norm
 from grader.mistakes import Mistake
 from grader.parity import find_difference
@@ -23,6 +24,7 @@ Clip = Callable[[Iterable[nn.Parameter], float], float]
 NEXT_STEPS = {
     Mistake.LOCAL_GRAD_NORM: "all_reduce the sum of squares of this rank's part; then the root",
     Mistake.WRONG_GRAD_NORM: "add up squares over all gradients and ranks; the root comes last",
+    Mistake.LOW_PRECISION: "keep the dtype of the gradients: no .float(), no new torch.zeros(1)",
     Mistake.NOT_CLIPPED: "change the gradients themselves, in place: gradient.mul_(…)",
 }
 MAX_NORMS = (0.5, 16.0)  # one that shortens every gradient here, one that shortens none
@@ -44,8 +46,12 @@ def check_clip_by_global_norm(clip_by_global_norm: Clip) -> None:
             run = check.launch(
                 observe, clip_by_global_norm, case, world_size=case.world_size, case=case.text
             )
+            largest = max(parameter.nbytes for parameter in case.new_model().parameters())
             for number, max_norm in enumerate(MAX_NORMS):
                 check.judge(judge([seen[number] for seen in run.results], case, max_norm))
+                # Two marks per limit: what lies between them is the answer's.
+                sent = [run.ledger.phases(rank)[2 * number + 1] for rank in range(case.world_size)]
+                check.judge(judge_sent(sent, largest))
 
 
 def observe(clip: Clip, case: Case) -> list[Clipped]:
@@ -56,7 +62,9 @@ def observe(clip: Clip, case: Case) -> list[Clipped]:
     for max_norm in MAX_NORMS:
         model.zero_grad()
         toys.next_token_loss(model(tokens), tokens).backward()
-        returned = as_number(clip(list(model.parameters()), max_norm))
+        sandbox.mark("clip")
+        returned = as_number(clip(model.parameters(), max_norm))
+        sandbox.mark("end")
         gradients = shards_of((name, weight.grad) for name, weight in model.named_parameters())
         seen.append(Clipped(returned, gradients))
     return seen

@@ -9,9 +9,11 @@ import torch.distributed as dist
 from torch import Tensor, nn
 from torch.distributed.tensor import DTensor
 
+import sandbox
 from grader.cases import FROZEN, SMALL, TIED, UNEVEN, Case, new_sharded
 from grader.fsdp03.exercise import Check
 from grader.fsdp03.judge_scale import Scale, judge_scales, steps_of
+from grader.fsdp03.one_number import judge_sent
 from grader.mistakes import Mistake
 from grader.plain import as_number, as_plain
 from grader.verdict import Failure
@@ -52,8 +54,12 @@ def check_loss_scaler(unscale_gradients: Unscale, update_scale: UpdateScale) -> 
             run = check.launch(
                 observe, unscale_gradients, case, world_size=case.world_size, case=case.text
             )
+            largest = max(parameter.nbytes for parameter in case.new_model().parameters())
             for number, planted in enumerate(PLANTED):
                 check.judge(judge([seen[number] for seen in run.results], planted))
+                # Two marks per planted value: what lies between them is the answer's.
+                sent = [run.ledger.phases(rank)[2 * number + 1] for rank in range(case.world_size)]
+                check.judge(judge_sent(sent, largest))
 
 
 def observe(unscale: Unscale, case: Case) -> list[Unscaled]:
@@ -74,7 +80,9 @@ def _observe_one(unscale: Unscale, model: nn.Module, rank: int | None, value: fl
         held = [_local(weight.grad) for weight in trained if _local(weight.grad).numel()]
         held[len(held) // 2].view(-1)[-1] = value
     before = _flat(trained)
-    answer = unscale(list(model.parameters()), SCALE)
+    sandbox.mark("unscale")
+    answer = unscale(model.parameters(), SCALE)
+    sandbox.mark("end")
     return Unscaled(as_bool(answer), before, _flat(trained))
 
 

@@ -48,6 +48,10 @@ SIZE0_WEIGHTS = (
     "A weight has no elements: under ZeRO-3 its values are in the ranks' shards.",
     "read it inside `with deepspeed.zero.GatheredParameters(parameters):`",
 )
+NOT_COPIED = (
+    "What was read is no copy: the next step changed it.",
+    "clone each weight inside the context: the next step changes what is not a copy",
+)
 RANK0_ONLY_DS_SAVE = (
     "Only some ranks save, but each has a part of the optimizer's states.",
     "call engine.save_checkpoint on every rank",

@@ -49,6 +49,10 @@ PARAMETERS_NOT_RELEASED = (
     "Parameters stay in memory whole where only a rank's shard should be left.",
     "free the storage itself: whole.untyped_storage().resize_(0); autograd keeps views of it",
 )
+COPY_KEPT = (
+    "Beside its own partition a rank keeps copies of what the others hold: nothing is saved.",
+    "put no tensors aside, in lists, dicts, attributes or closures; gather from shards each time",
+)
 NOT_GATHERED_IN_TIME = (
     "A layer runs while its parameters have no memory.",
     "attach(model, root_flats, block_flats) gathers just in time: give it every flat tensor, "

@@ -39,6 +39,13 @@ SCALE_NOT_A_POWER_OF_TWO = (
     "round down to a power of two: 2.0 ** math.floor(math.log2(…))",
 )
 
+# -- one number for all ranks ---------------------------------------------------------------------
+
+GRADIENTS_GATHERED = (
+    "Whole gradients are gathered on every rank, where one number of each rank is enough.",
+    "compute with gradient.to_local(), this rank's part, and all_reduce what comes out",
+)
+
 # -- mixed precision under FSDP2 ------------------------------------------------------------------
 
 PURE_BF16_STATE = (
