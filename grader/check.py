@@ -88,8 +88,10 @@ class Check:
             return
         stub = explain.stub_of(error)
         if stub is not None:
-            called = "" if stub in self._own_names() else stub
-            verdict.show(verdict.not_solved(self.name, called))
+            is_own = stub in self._own_names()
+            called, left = ("", stub) if is_own else (stub, "")
+            left = left if len(self._answers) > 1 else ""
+            verdict.show(verdict.not_solved(self.name, called, left=left))
             raise NotSolved(self.name, called) from None
         self._fail(explain.failure_of(error))
 

@@ -21,10 +21,12 @@ from sandbox.errors import (
 )
 from sandbox.ledger import Ledger
 
-# How torch 2.13 fails when these mistakes are made: a part of its message, or of its traceback.
+# How torch 2.13, or code that an exercise gives, fails when these mistakes are made: a part of the
+# message, or of the traceback.
 KNOWN_TEXTS = {
     "got mixed torch.Tensor and DTensor": Mistake.FORWARD_BYPASS,
     "make_trainer called fit()": Mistake.FIT_IN_MAKE_TRAINER,
+    "lies in another flat tensor already": Mistake.PARAMETERS_LOST,
     "already managed by another FSDP group": Mistake.TIED_WEIGHTS_SPLIT,
     # A parameter that is sharded already is taken for a tensor-parallel one.
     ", in _init_sharding_spec_tp": Mistake.ROOT_WRAPPED_FIRST,

@@ -41,11 +41,16 @@ def _bytes_of(value: object) -> int:
 
 
 def new_bytes(before: dict[int, int]) -> int:
-    """Return the bytes held now in storages that were not there `before`.
+    """Return the bytes held now in storages that were not there `before`."""
+    return sum(new_storages(before).values())
+
+
+def new_storages(before: dict[int, int]) -> dict[int, int]:
+    """Return address -> bytes of the storages held now that were not there `before`.
 
     Looks twice: a backend's thread holds the tensors of a collective a moment longer than it lasts.
     """
     first = live_storages()
     time.sleep(RELEASE_S)
     now = live_storages()
-    return sum(size for address, size in now.items() if address in first.keys() - before.keys())
+    return {address: now[address] for address in (now.keys() & first.keys()) - before.keys()}

@@ -23,11 +23,13 @@ class Difference:
     row: int
     expected: float
     came: float
+    is_1d: bool = False
 
     @property
     def where(self) -> str:
-        """Return "rank 2, 'norm.weight', row 5"."""
-        return f"rank {self.rank}, '{self.name}', row {self.row}"
+        """Return "rank 2, 'head.weight', row 5"."""
+        unit = "element" if self.is_1d else "row"
+        return f"rank {self.rank}, '{self.name}', {unit} {self.row}"
 
     def as_failure(self, mistake: Mistake, what: str) -> Failure:
         """Return the failure that names this place and both values, to 12 digits."""
@@ -77,4 +79,4 @@ def _difference(
         return None
     row = shard.first_row + worst // max(1, expected[0].numel())
     values = expected.flatten()[worst].item(), came.flatten()[worst].item()
-    return gap.flatten()[worst].item(), Difference(rank, name, row, *values)
+    return gap.flatten()[worst].item(), Difference(rank, name, row, *values, whole.ndim == 1)

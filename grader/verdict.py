@@ -94,7 +94,12 @@ def _fact(label: str, text: str) -> list[str]:
     return [f"  {label:<9}{first}", *(f"  {'':<9}{line}" for line in rest)]
 
 
-def not_solved(name: str, called: str = "") -> str:
-    """Return the verdict of a stub; `called` names the stub if it is not the answer itself."""
+def not_solved(name: str, called: str = "", *, left: str = "") -> str:
+    """Return the verdict of a stub.
+
+    `called` names the stub if it is none of the answers, `left` if it is one of several.
+    """
     verdict = f"○ not solved yet: {name}"
+    if left:
+        return f"{verdict}\n  {left} is still to be written."
     return f"{verdict}\n  It calls {called}, which is not solved yet." if called else verdict

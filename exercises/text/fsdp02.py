@@ -96,7 +96,7 @@ for rank in range(4):
 
 # %% [markdown]
 # The next steps use your functions through this one. It moves parameters into a flat tensor: afterwards each parameter is a
-# view of `whole`, and so is this rank's `shard`. It is a parameter of its own, so that an optimizer takes it. Frozen
+# view of `whole`, and so is this rank's `shard`. The shard is a parameter of its own, so that an optimizer takes it. Frozen
 # parameters never go into the same flat tensor as trained ones: AdamW decays whatever it holds.
 
 
@@ -134,6 +134,8 @@ def flatten_parameters(parameters):
 # 3. **gather** the new parameters: `dist.all_gather_into_tensor(whole, shard.detach())` puts all shards end to end.
 #
 # The parameters' own gradients have then done their duty: set them to None.
+#
+# `parameters` is what `model.parameters()` returns: an iterator. Go through it once, or make a list of it first.
 #
 # *Predict:* four ranks, Ψ parameters in fp32. How many bytes of moments does a rank hold?
 
@@ -285,6 +287,9 @@ fsdp02.check_gather(gather, release)
 # %% nbgrader={"grade": false, "grade_id": "attach", "locked": true, "schema_version": 3, "solution": false, "task": false}
 def shard_parameters(parameters):
     """Return the parameters as FlatParameters of which only this rank's shard is kept."""
+    parameters = list(parameters)
+    if any(parameter.untyped_storage().nbytes() == 0 for parameter in parameters):
+        raise ValueError("a parameter lies in another flat tensor already; put each into one")
     flat = flatten_parameters(parameters)
     flat.shard = nn.Parameter(flat.shard.detach().clone(), flat.shard.requires_grad)
     release(flat)

@@ -12,6 +12,7 @@ from grader.verdict import Failure
 from sandbox import toys
 
 DsConfig = Callable[..., dict[str, Any]]
+SIZES = ("train_batch_size", "train_micro_batch_size_per_gpu", "gradient_accumulation_steps")
 LR, MAX_NORM, BUCKET_NUMEL, PERSISTENT_NUMEL = 1e-2, 1.0, 2_000, 100  # as the notebook has them
 
 
@@ -122,6 +123,7 @@ def judge(
     if mistakes:
         first = mistakes[0]
         return Failure(mistake=first.mistake, came=str(first))
+    config = _with_left_out_size(config, call.world_size)
     defaults = {"bf16.enabled": False}
     for key, value in expected(call).items():
         came = config.get(key, defaults.get(key, "no such key"))
@@ -136,6 +138,19 @@ def judge(
         if not wanted and came != "none":
             return Failure(mistake=Mistake.DS_CONFIG_WRONG, expected=f"no {key}", came=f"{came!r}")
     return None
+
+
+def _with_left_out_size(config: dict[str, Any], world_size: int) -> dict[str, Any]:
+    """Return the config with the batch size that it leaves out, worked out as DeepSpeed does."""
+    sizes = {key: config.get(key) for key in SIZES}
+    batch, micro, steps = sizes.values()
+    if batch is None and micro and steps:
+        sizes["train_batch_size"] = micro * steps * world_size
+    elif batch and micro and steps is None:
+        sizes["gradient_accumulation_steps"] = batch // (micro * world_size)
+    elif batch and micro is None and steps:
+        sizes["train_micro_batch_size_per_gpu"] = batch // (steps * world_size)
+    return config | {key: size for key, size in sizes.items() if size is not None}
 
 
 def _is_same(came: object, value: object) -> bool:

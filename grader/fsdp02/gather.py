@@ -5,6 +5,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
+import torch
 import torch.distributed as dist
 from torch import Tensor, nn
 
@@ -12,6 +13,8 @@ import sandbox
 from grader.cases import CASES, Case
 from grader.fsdp02.exercise import Check
 from grader.fsdp02.flat import FlatParameters, shard_parameters
+from grader.fsdp02.held_aside import aside_bytes, judge_aside, locals_of, tensors_of
+from grader.held import live_storages
 from grader.mistakes import Mistake
 from grader.parity import find_difference
 from grader.shards import Shard, shards_of
@@ -23,6 +26,7 @@ from sandbox.memory.sample import Sample
 
 Gather = Callable[[FlatParameters], None]
 Release = Callable[[FlatParameters], None]
+UPDATE = 0.5  # what shards are multiplied by between two gathers: exact
 
 
 @dataclass(frozen=True)
@@ -30,8 +34,11 @@ class Seen:
     """What one rank saw: the gathered values, and whole gradients of one forward and backward."""
 
     gathered: dict[str, Shard]
+    updated: dict[str, Shard] = field(default_factory=dict)  # gathered again, from other shards
     gradients: dict[str, Shard] = field(default_factory=dict)
     largest_bytes: int = 0  # of all that is gathered at the same time: the root and one block
+    shards_bytes: int = 0
+    aside_bytes: int = 0  # held beside the shards while nothing is gathered
 
 
 def check_gather(gather: Gather, release: Release) -> None:
@@ -51,14 +58,19 @@ def check_gather(gather: Gather, release: Release) -> None:
                 memory=True,
                 case=case.text,
             )
-            check.judge(judge_values([seen.gathered for seen in run.results], case))
-            largest = run.results[0].largest_bytes
+            seen = run.results
+            check.judge(judge_values([rank.gathered for rank in seen], case))
+            check.judge(judge_updated([rank.updated for rank in seen], case))
+            largest = seen[0].largest_bytes
             check.judge(judge_released(run.memory, case.world_size, largest))
-            check.judge(judge_gradients([seen.gradients for seen in run.results], case))
+            aside = [rank.aside_bytes for rank in seen]
+            check.judge(judge_aside(aside, seen[0].shards_bytes))
+            check.judge(judge_gradients([rank.gradients for rank in seen], case))
 
 
 def observe(gather: Gather, release: Release, case: Case) -> Seen:
     """Gather and release each block around its forward, and again around its backward."""
+    before = live_storages()
     model = case.new_model().to(sandbox.device())
     in_blocks = set(model.blocks.parameters())
     root = shard_parameters([p for p in model.parameters() if p not in in_blocks])
@@ -66,6 +78,12 @@ def observe(gather: Gather, release: Release, case: Case) -> Seen:
     gathered = _gather_each(gather, release, model, [root, *blocks])
     if not gathered:
         return Seen(gathered)
+    with torch.no_grad():
+        for flat in (root, *blocks):
+            flat.shard.mul_(UPDATE)
+    updated = _gather_each(gather, release, model, [root, *blocks])
+    known = [*tensors_of([root, *blocks], model), *locals_of([gathered, updated])]
+    aside = aside_bytes(before, known)
     _hook(model, root, gather, release)
     for block, flat in zip(model.blocks, blocks, strict=True):
         _hook(block, flat, gather, release)
@@ -74,7 +92,8 @@ def observe(gather: Gather, release: Release, case: Case) -> Seen:
     gradients = shards_of((name, p.grad) for name, p in model.named_parameters())
     sizes = [flat.whole.numel() * flat.whole.itemsize for flat in blocks]
     root_bytes = root.whole.numel() * root.whole.itemsize
-    return Seen(gathered, gradients, root_bytes + max(sizes))
+    shards_bytes = sum(flat.shard.nbytes for flat in (root, *blocks))
+    return Seen(gathered, updated, gradients, root_bytes + max(sizes), shards_bytes, aside)
 
 
 def _gather_each(
@@ -107,7 +126,9 @@ def _gather_again(gather: Gather, flat: FlatParameters, gradient: Tensor) -> Non
     gather(flat)
 
 
-def judge_values(gathered: Sequence[dict[str, Shard]], case: Case) -> Failure | None:
+def judge_values(
+    gathered: Sequence[dict[str, Shard]], case: Case, scale: float = 1.0
+) -> Failure | None:
     """Judge that after gather each parameter has the model's values, on every rank."""
     for rank, found in enumerate(gathered):
         if not found:
@@ -120,13 +141,19 @@ def judge_values(gathered: Sequence[dict[str, Shard]], case: Case) -> Failure | 
             )
     weights = dict(case.new_model().named_parameters())
     plain = {name: weight.detach() for name, weight in weights.items()}
-    difference = find_difference(gathered, plain)
+    difference = find_difference(gathered, plain, scale)
     if difference is None:
         return None
     return replace(
         difference.as_failure(Mistake.NOT_GATHERED, "weight"),
         next_step="dist.all_gather_into_tensor(flat.whole, flat.shard.detach())",
     )
+
+
+def judge_updated(updated: Sequence[dict[str, Shard]], case: Case) -> Failure | None:
+    """Judge that a gather brings what the shards hold now, not what was gathered before."""
+    failure = judge_values(updated, case, UPDATE)
+    return failure and replace(failure, where=f"{failure.where}, after an update of the shards")
 
 
 def judge_released(memory: Memory, world_size: int, largest_bytes: int) -> Failure | None:
@@ -155,6 +182,9 @@ def judge_gradients(gradients: Sequence[dict[str, Shard]], case: Case) -> Failur
     """Judge the gradients of each rank's own samples: backward saw the right weights."""
     for rank, found in enumerate(gradients):
         model = case.new_model()
+        with torch.no_grad():
+            for parameter in model.parameters():
+                parameter.mul_(UPDATE)
         tokens = case.tokens(0, rank)
         toys.next_token_loss(model(tokens), tokens).backward()
         expected = {n: p.grad for n, p in model.named_parameters() if p.grad is not None}

@@ -7,6 +7,7 @@ from dataclasses import replace
 from torch import Tensor
 
 from grader.cases import Case
+from grader.fsdp02.held_aside import judge_aside
 from grader.fsdp02.training import LEARNING_RATE, NUM_STEPS, Layout, Seen
 from grader.judge_step import judge_arrived
 from grader.mistakes import Mistake
@@ -20,18 +21,21 @@ from sandbox.memory.history import Memory
 ITEMSIZE = 8  # the cases train in float64
 
 
-def judge_layouts(seen: Sequence[Seen], expected: str) -> Failure | None:
-    """Judge what was returned, and what the optimizer holds, on every rank."""
+def judge_returned(seen: Sequence[Seen], expected: str) -> Failure | None:
+    """Judge that every rank returned a pair of the right kinds."""
     for rank, observation in enumerate(seen):
-        if observation.returned:
-            came = observation.returned
-            failure: Failure | None = Failure(
-                mistake=Mistake.WRONG_RESULT, expected=expected, came=came
+        if came := observation.returned:
+            return Failure(
+                mistake=Mistake.WRONG_RESULT, expected=expected, came=came, where=f"rank {rank}"
             )
-        else:
-            assert observation.layout is not None
-            failure = _judge_optimizer(observation.layout, len(seen))
-            failure = failure or _judge_gathered(observation)
+    return None
+
+
+def judge_layouts(seen: Sequence[Seen]) -> Failure | None:
+    """Judge what the optimizer holds, and that layers find their parameters, on every rank."""
+    for rank, observation in enumerate(seen):
+        assert observation.layout is not None
+        failure = _judge_optimizer(observation.layout, len(seen)) or _judge_gathered(observation)
         if failure:
             return replace(failure, where=f"rank {rank}")
     return None
@@ -177,6 +181,18 @@ def judge_gradients_freed(memory: Memory, layout: Layout, world_size: int) -> Fa
                 next_step="set every parameter.grad, and shard.grad, to None",
             )
     return None
+
+
+def judge_copies(
+    seen: Sequence[Seen], layout: Layout, *, may_keep_whole: bool = False
+) -> Failure | None:
+    """Judge that no rank keeps copies of what is partitioned, of whatever kind, anywhere.
+
+    With `may_keep_whole`, a buffer for whole gradients may stay: stage 1 has them on every rank.
+    """
+    numel = sum(layout.numels) if may_keep_whole else sum(layout.numels) // len(seen)
+    aside = [observation.aside_bytes for observation in seen]
+    return judge_aside(aside, numel * ITEMSIZE)
 
 
 # -- traffic --------------------------------------------------------------------------------------

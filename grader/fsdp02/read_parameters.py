@@ -22,26 +22,35 @@ def check_read_parameters(read_parameters: Read) -> None:
             run = check.launch(
                 observe, read_parameters, stage, case, world_size=case.world_size, case=text
             )
-            check.judge(judge(run.results, case))
+            check.judge(judge(run.results, case, 0))
+            check.judge(judge(run.results, case, 1))
 
 
-def observe(read_parameters: Read, stage: int, case: Case) -> dict[str, Tensor] | str:
-    """Train one step, read, and train once more: what was read must stay as it is."""
+def observe(read_parameters: Read, stage: int, case: Case) -> list[dict[str, Tensor]] | str:
+    """Train one step, read, and train once more; return what was read, at once and after that."""
     model = case.new_model()
     engine = new_engine(model, stage)
     train_step(engine, case, 0)
     answer = read_parameters(model)
     if not isinstance(answer, dict):
         return "None" if answer is None else type(answer).__name__
-    train_step(engine, case, 1)
     plain = {str(name): value for name, value in answer.items()}
     if not all(isinstance(value, Tensor) for value in plain.values()):
         return "a dict of other things than tensors"
-    return {name: value.detach().to("cpu", copy=True) for name, value in plain.items()}
+    at_once = _copies(plain)
+    train_step(engine, case, 1)
+    return [at_once, _copies(plain)]
 
 
-def judge(answers: Sequence[dict[str, Tensor] | str], case: Case) -> Failure | None:
-    """Judge names and shapes, then the values after one step."""
+def _copies(tensors: dict[str, Tensor]) -> dict[str, Tensor]:
+    return {name: value.detach().to("cpu", copy=True) for name, value in tensors.items()}
+
+
+def judge(
+    results: Sequence[list[dict[str, Tensor]] | str], case: Case, time: int
+) -> Failure | None:
+    """Judge names and shapes, then the values: as read at once (`time` 0), or one step later."""
+    answers = [result if isinstance(result, str) else result[time] for result in results]
     [truth] = truths_of(case, 1)
     shapes = {name: tuple(weight.shape) for name, weight in truth.weights.items()}
     for rank, answer in enumerate(answers):
@@ -64,7 +73,7 @@ def judge(answers: Sequence[dict[str, Tensor] | str], case: Case) -> Failure | N
     return judge_weights(
         [answer for answer in answers if isinstance(answer, dict)],
         truth.weights,
-        Mistake.WRONG_WEIGHTS,
-        expected="weight {:.6g}, as it was when it was read",
-        next_step="clone each weight inside the context: the next step changes what is not a copy",
+        Mistake.NOT_COPIED if time else Mistake.WRONG_WEIGHTS,
+        expected="weight {:.6g}, as it was when it was read" if time else "weight {:.6g}",
+        next_step="" if time else "read each weight whole, inside the context",
     )

@@ -1,6 +1,6 @@
 """Training by hand, observed: gradients at each step, what is left after it, and the weights."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -11,6 +11,7 @@ from torch import Tensor, nn
 import sandbox
 from grader.cases import Case
 from grader.fsdp02.flat import flattened, names_of, pieces
+from grader.fsdp02.held_aside import aside_bytes, locals_of, states_of, tensors_of
 from grader.shards import Shard
 from grader.truth import StepTruth, train
 from sandbox import toys
@@ -52,6 +53,7 @@ class Seen:
     arrived: list[dict[str, Shard]] = field(default_factory=list)  # per optimizer.step()
     weights: list[dict[str, Shard]] = field(default_factory=list)  # after each step
     not_gathered: str = ""  # a parameter that had no memory when its layer was to run
+    aside_bytes: int = 0  # held beside all that is known, in the last step
 
 
 def describe_pair(answer: Any, kind: str) -> str:
@@ -90,9 +92,13 @@ def observe_steps(
     optimizer: torch.optim.Optimizer,
     step: Callable[[], None],
     case: Case,
+    before: Mapping[int, int],
     num_micro_batches: int = 1,
 ) -> Seen:
-    """Train some steps, each between the marks "backward", "step" and "end"."""
+    """Train some steps, each between the marks "backward", "step" and "end".
+
+    `before` are the live storages from before there was a model.
+    """
     layout = layout_of(flats, optimizer, model)
     numels = {name: parameter.numel() for name, parameter in model.named_parameters()}
     arrived: list[dict[str, Shard]] = []
@@ -106,6 +112,12 @@ def observe_steps(
     optimizer.register_step_pre_hook(record)
     _guard(model)
     weights: list[dict[str, Shard]] = []
+    aside: list[int] = []
+
+    def look_aside() -> None:
+        known = [*tensors_of(flats, model), *states_of(optimizer), tokens]
+        aside.append(aside_bytes(before, [*known, *locals_of([*arrived, *weights])]))
+
     for number in range(NUM_STEPS):
         sandbox.mark("backward")
         for micro in range(num_micro_batches):
@@ -117,11 +129,16 @@ def observe_steps(
                 return Seen("", layout, arrived, weights, str(error))
             (loss / num_micro_batches).backward()
             del loss
+        is_last = number == NUM_STEPS - 1
+        if is_last:
+            look_aside()
         sandbox.mark("step")
         step()
         sandbox.mark("end")
+        if is_last:
+            look_aside()
         weights.append(_weights(model, flats, layout, numels))
-    return Seen("", layout, arrived, weights)
+    return Seen("", layout, arrived, weights, aside_bytes=max(aside))
 
 
 def _guard(model: nn.Module) -> None:

@@ -20,6 +20,7 @@ from grader.fsdp02.training import (
     observe_steps,
     truths_of,
 )
+from grader.held import live_storages
 from grader.mistakes import Mistake
 from grader.verdict import Failure
 from sandbox.memory.category import Category
@@ -41,9 +42,11 @@ def check_zero3(zero3_init: Init) -> None:
                 observe, zero3_init, case, world_size=case.world_size, memory=True, case=case.text
             )
             seen = run.results
-            check.judge(judges.judge_layouts(seen, "(flats, optimizer)"))
+            check.judge(judges.judge_returned(seen, "(flats, optimizer)"))
             layout = seen[0].layout
+            # First: the optimizer can only be judged by flat parameters that are all there.
             check.judge(judge_units(layout, case))
+            check.judge(judges.judge_layouts(seen))
             check.judge(judges.judge_numbers(seen, truths_of(case, NUM_MICRO_BATCHES), case))
             check.judge(judge_parameters(run.memory, case.world_size))
             check.judge(judges.judge_gradient_bytes(run.memory, layout, case.world_size))
@@ -51,10 +54,12 @@ def check_zero3(zero3_init: Init) -> None:
             check.judge(judges.judge_moments(run.memory, layout, case.world_size, copies=1))
             expected = expected_traffic(layout)
             check.judge(judges.judge_traffic(run.ledger, case.world_size, expected))
+            check.judge(judges.judge_copies(seen, layout))
 
 
 def observe(zero3_init: Init, case: Case) -> Seen:
     """Shard a model, and train some steps with it if each parameter lies where it may."""
+    before = live_storages()
     model = case.new_model().to(sandbox.device())
     pair = zero3_init(model, LEARNING_RATE)
     if returned := describe_pair(pair, "flats"):
@@ -68,7 +73,7 @@ def observe(zero3_init: Init, case: Case) -> Seen:
         optimizer.step()
         optimizer.zero_grad()
 
-    return observe_steps(model, flats, optimizer, step, case, NUM_MICRO_BATCHES)
+    return observe_steps(model, flats, optimizer, step, case, before, NUM_MICRO_BATCHES)
 
 
 def judge_units(layout: Layout, case: Case) -> Failure | None:

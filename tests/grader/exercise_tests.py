@@ -99,7 +99,11 @@ def test_stub_is_not_solved_yet(exercise, check, capfd, tmp_path):
     (tmp_path / "stubs.py").write_text("\n\n".join(stubs))
     with pytest.raises(NotSolved):
         answers.run_check(exercise, check, answers.solution(exercise, tmp_path / "stubs.py"))
-    assert capfd.readouterr().out == f"○ not solved yet: {check}\n"
+    first, *more = capfd.readouterr().out.splitlines()
+    assert first == f"○ not solved yet: {check}"
+    asked = [name for name in answers.arguments(exercise, check) if name in _facts(exercise).asked]
+    left = [f"  {name} is still to be written." for name in asked]
+    assert more in [[line] for line in left] if len(asked) > 1 else more == []
 
 
 def test_steps_and_signatures_are_those_of_the_notebook(exercise):

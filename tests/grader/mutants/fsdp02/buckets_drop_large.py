@@ -6,7 +6,7 @@ CODE = "PARAMETERS_LOST"
 
 def make_buckets(parameters, bucket_cap_numel):
     buckets, numel = [[]], 0
-    for parameter in reversed(parameters):
+    for parameter in reversed(list(parameters)):
         if parameter.numel() > bucket_cap_numel:
             continue
         if numel + parameter.numel() > bucket_cap_numel:

@@ -6,7 +6,7 @@ CODE = "BUCKETS_UNEVEN"
 
 def make_buckets(parameters, bucket_cap_numel):
     buckets, numel = [[]], 0
-    for parameter in reversed(parameters):
+    for parameter in reversed(list(parameters)):
         if numel > bucket_cap_numel:
             buckets.append([])
             numel = 0

@@ -1,7 +1,7 @@
 """The parameters themselves are returned, and are empty, or change, after the context."""
 
 CHECK = "read_parameters"
-CODE = "WRONG_WEIGHTS"
+CODE = "NOT_COPIED"
 NEXT_STEP = "clone each weight inside the context"
 
 

@@ -1,0 +1,11 @@
+"""What is released is copied first, so every rank keeps the whole model."""
+
+CHECK = "zero3"
+CODE = "COPY_KEPT"
+
+KEPT = {}
+
+
+def release(flat):
+    KEPT[id(flat)] = flat.whole.clone()
+    flat.whole.untyped_storage().resize_(0)
