@@ -346,7 +346,8 @@ def attach(model, root_flats, block_flats):
 # %% [markdown]
 # What is left for you: which parameters share a flat tensor. Each block has its own, and the root has the rest. A tied weight
 # is one parameter, and goes into one flat tensor. Where a block, or the root, has frozen parameters, these go into a
-# second flat tensor: they are sharded and gathered like all others, but AdamW never gets them.
+# second flat tensor: they are sharded and gathered like all others, but AdamW never gets them. (To ask whether a parameter is in a
+# block, use a set: `in` on a list compares values, element by element.)
 #
 # *Predict:* how often does a step gather each parameter? And how often does `optimizer.step()` have to?
 
