@@ -17,7 +17,6 @@ What this cannot do, because answers and checks share one kernel process and one
 answer that patches torch or Python itself, runs code of its own when it is pickled or when its
 result is unpickled, from a thread, or behind a hook whose origin it hides, replaces the warm
 process by a program of its own, changes the checks' functions inside a rank, writes the record of
-passed checks, ends nbgrader by its process id (which ends the grading there: those graded so far
-keep their scores), or reads and changes the instructor's files by absolute path; and limit memory
-and disk. That takes isolation.
+passed checks, ends nbgrader by its process id, or reads and changes the instructor's files by
+absolute path; and limit memory and disk. That takes isolation.
 """
