@@ -13,6 +13,7 @@ import torch
 import sandbox
 from sandbox.ranks import fork_guard, warm
 
+pytestmark = pytest.mark.timeout(240)  # warm processes start anew, seconds each
 TOUCHES_TORCH = "import torch\ntorch.cuda._initialized = True"  # what _lazy_init leaves behind
 LOADS_DRIVER = "import ctypes\ndriver = ctypes.CDLL({path!r})"
 STARTS_THREAD = """
