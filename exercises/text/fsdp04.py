@@ -1,0 +1,380 @@
+# ---
+# jupyter:
+#   jupytext:
+#     text_representation:
+#       extension: .py
+#       format_name: percent
+#   kernelspec:
+#     display_name: Python 3 (ipykernel)
+#     language: python
+#     name: python3
+# ---
+
+# %% [markdown]
+# # fsdp04 · Checkpoints that survive kills, torn files and resizes
+#
+# **Why.** A run on thousands of GPUs is interrupted every few hours: a machine dies, a spot instance is taken away, a job is
+# preempted. What is lost then is what no checkpoint holds. And the machine that died may not come back soon: whoever must
+# wait for it pays for all the others.
+#
+# **How.** Every rank writes its own shards, and beside them stands where each belongs, so that any number of ranks can load
+# them. A checkpoint is *complete or absent*: it is written beside its place and moved there in one go, with a record of every
+# file's size and hash. And whatever is random, the order of the data and the noise, is a function of the step and the
+# sample, never of the rank.
+#
+# **The price** is time in which nothing is trained, and disk. At the end you measure both, and hide most of the first.
+#
+# You build this in ten steps, on real ranks: processes that talk over gloo on this machine, and that the checks kill. A check
+# that fails says which mistake it is, and what to do next; `fsdp04.hint(3)` gives a hint for step 3, and more when you ask
+# again.
+
+# %% nbgrader={"grade": false, "grade_id": "setup", "locked": true, "schema_version": 3, "solution": false, "task": false}
+# %load_ext sandbox
+
+import hashlib
+import json
+import os
+import shutil
+from dataclasses import dataclass
+from pathlib import Path
+
+import torch
+import torch.distributed as dist
+import torch.distributed.checkpoint as dcp
+from torch.distributed.checkpoint.default_planner import DefaultLoadPlanner
+from torch.distributed.checkpoint.state_dict import get_state_dict, set_state_dict
+from torch.distributed.device_mesh import init_device_mesh
+from torch.distributed.fsdp import fully_shard
+from torch.optim.lr_scheduler import LambdaLR
+
+import sandbox
+from grader import fsdp04
+from sandbox import toys
+
+# %% [markdown]
+# The whole run is described by a config, and all of its state is in one object: model, optimizer, learning rate schedule, and
+# `step`, the number of optimizer steps taken so far. 96 samples in batches of 12 are 8 steps an epoch; the run makes two epochs.
+
+# %% nbgrader={"grade": false, "grade_id": "state", "locked": true, "schema_version": 3, "solution": false, "task": false}
+CONFIG = {
+    "model": {"vocab_size": 62, "num_blocks": 2},
+    "lr": 1e-2,
+    "warmup_steps": 6,
+    "num_samples": 96,
+    "seq_len": 12,
+    "global_batch_size": 12,
+    "mask_rate": 1 / 8,
+    "mask_token": 61,
+    "num_steps": 16,
+    "save_every": 3,
+    "num_kept": 2,
+    "seed": 0,
+}
+
+
+@dataclass
+class TrainState:
+    model: torch.nn.Module
+    optimizer: torch.optim.Optimizer
+    scheduler: LambdaLR
+    step: int
+
+
+def new_state(config, mesh):
+    """Return the state before the first step: the model sharded over `mesh`, AdamW, a warmup."""
+    model = toys.Transformer(**config["model"])
+    for module in [*model.blocks, model]:
+        fully_shard(module, mesh=mesh)
+    optimizer = torch.optim.AdamW(model.parameters(), lr=config["lr"])
+    warmup_steps = config["warmup_steps"]
+    scheduler = LambdaLR(optimizer, lambda step: min(1.0, (step + 1) / warmup_steps))
+    return TrainState(model, optimizer, scheduler, step=0)
+
+
+# %% [markdown]
+# ## Step 1 · Which samples a step trains on · 8 points
+#
+# A run that is resumed must know where the data stopped. A position in a list of its own will not do: with 3 ranks instead of
+# 4, each rank has another list. So the position is *computed*, from the one number that every checkpoint holds, the step.
+#
+# The epoch is one permutation, drawn from `seed` and the epoch. Step after step takes the next `global_batch_size` ids of it,
+# and only then is the batch divided among the ranks. So a step trains on the same ids whoever trains it, and every id of
+# the epoch comes exactly once, whatever happens to the number of ranks on the way.
+#
+# (The global batch stays 12 on any number of ranks that divides it: gradients and learning rate stay what they were.)
+#
+# *Predict:* each rank takes `order[rank::world_size]` and walks through it, as in fsdp01. 4 ranks make two steps, then 3
+# ranks go on with step 2. Which ids are trained on twice, or never?
+
+
+# %% nbgrader={"grade": false, "grade_id": "sample_ids", "locked": false, "schema_version": 3, "solution": true, "task": false}
+def sample_ids(step, rank, world_size, config):
+    """Return the ids that this rank trains on in this step (0, 1, …, over all epochs), as ints.
+
+    All ranks' ids together are the step's global batch: the same for every world_size that divides
+    config["global_batch_size"]. num_samples is a multiple of it.
+    """
+    ### BEGIN SOLUTION
+    batch_size = config["global_batch_size"]
+    epoch, place = divmod(step, config["num_samples"] // batch_size)
+    generator = torch.Generator().manual_seed(1_000 * config["seed"] + epoch)
+    order = torch.randperm(config["num_samples"], generator=generator).tolist()
+    batch = order[place * batch_size : (place + 1) * batch_size]
+    return batch[rank::world_size]
+    ### END SOLUTION
+
+
+# %% tags=["raises-exception"] nbgrader={"grade": true, "grade_id": "check_sample_ids", "locked": true, "points": 8, "schema_version": 3, "solution": false, "task": false}
+fsdp04.check_sample_ids(sample_ids)
+
+# %% [markdown]
+# ## Step 2 · Noise that does not know who draws it · 6 points
+#
+# Training is full of randomness: augmentation, masking, dropout. If it is drawn from the rank's global random state, it depends
+# on everything that was drawn before it on this rank. That state can be saved and restored for as many ranks as there were. For
+# another number it cannot: there is no state for the fifth rank of four.
+#
+# So derive it: a generator seeded from (seed, step, sample id) gives each sample its own noise in each step, on whatever rank
+# it is computed, in whatever company.
+#
+# `mask_tokens` replaces about one token in eight by `mask_token`; the model is to predict the next one all the same.
+#
+# *Predict:* seeding with `seed + step + id` looks right. Which two rows get the same mask?
+
+
+# %% nbgrader={"grade": false, "grade_id": "mask_tokens", "locked": false, "schema_version": 3, "solution": true, "task": false}
+def mask_tokens(tokens, ids, step, config):
+    """Return a copy of `tokens` (len(ids), seq_len) in which each is masked with probability mask_rate.
+
+    Row i belongs to sample ids[i]. Its mask is a function of config["seed"], step and ids[i] alone;
+    masked tokens become config["mask_token"].
+    """
+    ### BEGIN SOLUTION
+    masked = tokens.clone()
+    for row, sample_id in zip(masked, ids, strict=True):
+        number = (config["seed"] * 1_000_003 + step) * config["num_samples"] + sample_id
+        generator = torch.Generator().manual_seed(number)
+        is_masked = torch.rand(len(row), generator=generator) < config["mask_rate"]
+        row[is_masked] = config["mask_token"]
+    return masked
+    ### END SOLUTION
+
+
+# %% tags=["raises-exception"] nbgrader={"grade": true, "grade_id": "check_mask_tokens", "locked": true, "points": 6, "schema_version": 3, "solution": false, "task": false}
+fsdp04.check_mask_tokens(mask_tokens)
+
+# %% [markdown]
+# With these two, a training step needs nothing but the state and the ids:
+
+
+# %% nbgrader={"grade": false, "grade_id": "train_step", "locked": true, "schema_version": 3, "solution": false, "task": false}
+def train_step(state, ids, config):
+    """Take one step on this rank's samples. Collective: every rank of the model's mesh calls it."""
+    tokens = toys.token_samples(ids, seq_len=config["seq_len"])
+    inputs = mask_tokens(tokens, ids, state.step, config)
+    logits = state.model(inputs.to(sandbox.device()))
+    toys.next_token_loss(logits, tokens.to(sandbox.device())).backward()
+    state.optimizer.step()
+    state.scheduler.step()
+    state.optimizer.zero_grad()
+    state.step += 1
+
+
+# %% [markdown]
+# ## Step 3 · Every rank saves its shards · 14 points
+#
+# `get_state_dict(model, optimizer)` gives weights and moments as DTensors. `dcp.save` lets every rank write its own part of
+# them, and `.metadata` with where each part belongs. `dcp.load` fills a state of the same form in place, on any number of
+# ranks: each reads the rows that it needs. All of these are collective.
+#
+# What else must come back: the scheduler (`state_dict()`, `load_state_dict()`), `step`, and each rank's random state
+# (`torch.get_rng_state()`), which dropout draws from. That one belongs to a rank of a world of this size: restore it only
+# if as many ranks load as saved. If not, leave the ranks' random states as they are, each its own.
+#
+# `dcp.save` takes what is not sharded for the same on every rank, and stores it *once per key*.
+# `DefaultLoadPlanner(allow_partial_load=True)` leaves as it is what the checkpoint has no entry for.
+#
+# *Predict:* the learning rate is in the optimizer's `param_groups`, which are saved. What goes wrong without the scheduler's
+# state, and in which step after loading?
+
+
+# %% nbgrader={"grade": false, "grade_id": "shards", "locked": false, "schema_version": 3, "solution": true, "task": false}
+def collect(state):
+    """Return all that a checkpoint of `state` holds, for dcp. Collective: all ranks."""
+    ### BEGIN SOLUTION
+    model_state, optimizer_state = get_state_dict(state.model, state.optimizer)
+    rank_of_world = f"{dist.get_rank()} of {dist.get_world_size()}"
+    return {
+        "model": model_state,
+        "optimizer": optimizer_state,
+        "scheduler": state.scheduler.state_dict(),
+        "step": state.step,
+        "rng": {rank_of_world: torch.get_rng_state()},
+    }
+    ### END SOLUTION
+
+
+def save_shards(directory, state):
+    """Write `state` to `directory`, each rank its shards, and its random state. Collective: all ranks."""
+    ### BEGIN SOLUTION
+    dcp.save(collect(state), checkpoint_id=directory)
+    ### END SOLUTION
+
+
+def load_shards(directory, state):
+    """Restore `state` in place from `directory`, on any number of ranks. Collective: all ranks.
+
+    The ranks' random states are restored if as many ranks saved.
+    """
+    ### BEGIN SOLUTION
+    loaded = collect(state)
+    planner = DefaultLoadPlanner(allow_partial_load=True)
+    dcp.load(loaded, checkpoint_id=directory, planner=planner)
+    set_state_dict(
+        state.model,
+        state.optimizer,
+        model_state_dict=loaded["model"],
+        optim_state_dict=loaded["optimizer"],
+    )
+    state.scheduler.load_state_dict(loaded["scheduler"])
+    state.step = loaded["step"]
+    for rng_state in loaded["rng"].values():
+        torch.set_rng_state(rng_state)
+    ### END SOLUTION
+
+
+# %% tags=["raises-exception"] nbgrader={"grade": true, "grade_id": "check_shards", "locked": true, "points": 14, "schema_version": 3, "solution": false, "task": false}
+fsdp04.check_shards(save_shards, load_shards)
+
+# %% [markdown]
+# ## Step 4 · A record of every file · 10 points
+
+
+# %% nbgrader={"grade": false, "grade_id": "record", "locked": false, "schema_version": 3, "solution": true, "task": false}
+def describe_files(directory):
+    """Return {path relative to `directory`: [size, SHA-256]} of all files below it but the record."""
+    ### BEGIN SOLUTION
+    return {
+        str(path.relative_to(directory)): [
+            path.stat().st_size,
+            hashlib.sha256(path.read_bytes()).hexdigest(),
+        ]
+        for path in sorted(Path(directory).rglob("*"))
+        if path.is_file() and path.name != "record.json"
+    }
+    ### END SOLUTION
+
+
+def write_record(directory):
+    """Write into `directory` a record of all files below it, hidden ones too: size and SHA-256."""
+    ### BEGIN SOLUTION
+    Path(directory, "record.json").write_text(json.dumps(describe_files(directory)))
+    ### END SOLUTION
+
+
+def is_complete(directory):
+    """Whether `directory` is there, with a record, and with every file in it as recorded.
+
+    Never raises because of what the directory holds.
+    """
+    ### BEGIN SOLUTION
+    try:
+        record = json.loads(Path(directory, "record.json").read_text())
+    except (OSError, ValueError):
+        return False
+    return record == describe_files(directory)
+    ### END SOLUTION
+
+
+# %% tags=["raises-exception"] nbgrader={"grade": true, "grade_id": "check_record", "locked": true, "points": 10, "schema_version": 3, "solution": false, "task": false}
+fsdp04.check_record(write_record, is_complete)
+
+# %% [markdown]
+# ## Step 5 · Complete or absent · 16 points
+
+
+# %% nbgrader={"grade": false, "grade_id": "checkpoint", "locked": false, "schema_version": 3, "solution": true, "task": false}
+def save_checkpoint(root, state):
+    """Save `state` as a checkpoint below `root`: complete, or absent. Collective: all ranks."""
+    ### BEGIN SOLUTION
+    final = Path(root, f"step-{state.step:06}")
+    writing = Path(root, f"writing-{state.step:06}")
+    if dist.get_rank() == 0:
+        shutil.rmtree(writing, ignore_errors=True)
+    dist.barrier()
+    save_shards(writing, state)
+    dist.barrier()
+    if dist.get_rank() == 0 and not is_complete(final):
+        write_record(writing)
+        shutil.rmtree(final, ignore_errors=True)
+        os.rename(writing, final)
+    dist.barrier()
+    ### END SOLUTION
+
+
+def latest_complete(root):
+    """Return the path of the newest complete checkpoint below `root`, or None if there is none.
+
+    Any process may call this; `root` may not exist yet. Changes nothing.
+    """
+    ### BEGIN SOLUTION
+    for directory in sorted(Path(root).glob("step-*"), reverse=True):
+        if is_complete(directory):
+            return directory
+    return None
+    ### END SOLUTION
+
+
+# %% tags=["raises-exception"] nbgrader={"grade": true, "grade_id": "check_checkpoint", "locked": true, "points": 16, "schema_version": 3, "solution": false, "task": false}
+fsdp04.check_checkpoint(save_checkpoint, latest_complete, load_shards)
+
+# %% [markdown]
+# ## Step 6 · Keep the newest · 6 points
+
+
+# %% nbgrader={"grade": false, "grade_id": "keep_newest", "locked": false, "schema_version": 3, "solution": true, "task": false}
+def keep_newest(root, num_kept):
+    """Remove all but the `num_kept` (at least 1) newest complete checkpoints below `root`.
+
+    One process calls this, while none saves.
+    """
+    ### BEGIN SOLUTION
+    directories = sorted(Path(root).glob("step-*"), reverse=True)
+    complete = [directory for directory in directories if is_complete(directory)]
+    for directory in complete[num_kept:]:
+        shutil.rmtree(directory)
+    ### END SOLUTION
+
+
+# %% tags=["raises-exception"] nbgrader={"grade": true, "grade_id": "check_keep_newest", "locked": true, "points": 6, "schema_version": 3, "solution": false, "task": false}
+fsdp04.check_keep_newest(keep_newest, save_checkpoint, latest_complete)
+
+# %% [markdown]
+# ## Step 7 · A loop that any generation can enter · 16 points
+
+
+# %% nbgrader={"grade": false, "grade_id": "train", "locked": false, "schema_version": 3, "solution": true, "task": false}
+def train(config, root):
+    """Train to step num_steps, from the newest complete checkpoint below `root`, if there is one.
+
+    Saves after every save_every steps and after the last, and keeps num_kept. Collective: all ranks.
+    """
+    rank, world_size = dist.get_rank(), dist.get_world_size()
+    mesh = init_device_mesh(sandbox.device().type, (world_size,))
+    ### BEGIN SOLUTION
+    state = new_state(config, mesh)
+    latest = [latest_complete(root) if rank == 0 else None]
+    dist.broadcast_object_list(latest)
+    if latest[0] is not None:
+        load_shards(latest[0], state)
+    while state.step < config["num_steps"]:
+        train_step(state, sample_ids(state.step, rank, world_size, config), config)
+        if state.step % config["save_every"] == 0 or state.step == config["num_steps"]:
+            save_checkpoint(root, state)
+            if rank == 0:
+                keep_newest(root, config["num_kept"])
+    ### END SOLUTION
+
+
+# %% tags=["raises-exception"] nbgrader={"grade": true, "grade_id": "check_train", "locked": true, "points": 16, "schema_version": 3, "solution": false, "task": false}
+fsdp04.check_train(train)

@@ -1,0 +1,33 @@
+"""What fsdp04 asks for and what its notebook gives, as its checks know it."""
+
+from grader import check
+from grader.exercise import Asked, Exercise
+
+_GIVEN = """
+dataclass hashlib json os shutil Path torch dist dcp DefaultLoadPlanner get_state_dict
+set_state_dict init_device_mesh fully_shard LambdaLR sandbox fsdp04 toys
+CONFIG TrainState new_state train_step
+"""
+EXERCISE = Exercise(
+    asked={
+        "sample_ids": Asked(1, ("step", "rank", "world_size", "config")),
+        "mask_tokens": Asked(2, ("tokens", "ids", "step", "config")),
+        "collect": Asked(3, ("state",)),
+        "save_shards": Asked(3, ("directory", "state")),
+        "load_shards": Asked(3, ("directory", "state")),
+        "describe_files": Asked(4, ("directory",)),
+        "write_record": Asked(4, ("directory",)),
+        "is_complete": Asked(4, ("directory",)),
+        "save_checkpoint": Asked(5, ("root", "state")),
+        "latest_complete": Asked(5, ("root",)),
+        "keep_newest": Asked(6, ("root", "num_kept")),
+        "train": Asked(7, ("config", "root")),
+    },
+    given=frozenset(_GIVEN.split()),
+)
+
+
+class Check(check.Check):
+    """A check of fsdp04: it knows the step of each function, and how it is called."""
+
+    exercise = EXERCISE
