@@ -8,7 +8,7 @@ from torch import Tensor
 
 from grader.fsdp01.judge_epochs import judge_epochs
 from grader.fsdp01.loop_run import Epoch, LoopRun, num_steps_of
-from grader.fsdp01.samples import judge_epoch
+from grader.judge_samples import judge_epoch
 from grader.judge_step import (
     judge_any_clipping,
     judge_arrived,
