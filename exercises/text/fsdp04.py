@@ -94,17 +94,18 @@ def new_state(config, mesh):
 # %% [markdown]
 # ## Step 1 · Which samples a step trains on · 8 points
 #
-# A run that is resumed must know where the data stopped. A position in a list of its own will not do: with 3 ranks instead of
-# 4, each rank has another list. So the position is *computed*, from the one number that every checkpoint holds, the step.
+# A run that is resumed must know where the data stopped. A position in a list of the rank's own will not do: with 3 ranks
+# instead of 4, each rank has another list. So the position is *computed*, from the one number that every checkpoint holds:
+# the step.
 #
 # The epoch is one permutation, drawn from `seed` and the epoch. Step after step takes the next `global_batch_size` ids of it,
 # and only then is the batch divided among the ranks. So a step trains on the same ids whoever trains it, and every id of
 # the epoch comes exactly once, whatever happens to the number of ranks on the way.
 #
-# (The global batch stays 12 on any number of ranks that divides it: gradients and learning rate stay what they were.)
+# (The global batch stays 12, on any number of ranks that divides it. So gradients and learning rate stay what they were.)
 #
-# *Predict:* each rank takes `order[rank::world_size]` and walks through it, as in fsdp01. 4 ranks make two steps, then 3
-# ranks go on with step 2. Which ids are trained on twice, or never?
+# *Predict:* the other way round, each rank first takes its quarter of the epoch, 24 ids in a row, and walks through it. 4 ranks
+# make two steps, then 3 ranks go on with step 2, each in its third. How many of the 96 ids are trained on twice?
 
 
 # %% nbgrader={"grade": false, "grade_id": "sample_ids", "locked": false, "schema_version": 3, "solution": true, "task": false}

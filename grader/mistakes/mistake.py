@@ -10,6 +10,7 @@ from grader.mistakes import (
     precision,
     ray_training,
     recomputing,
+    resuming,
     running,
     sampling,
     sharding,
@@ -227,3 +228,9 @@ class Mistake(Enum):
     BUDGET_EXCEEDED = recomputing.BUDGET_EXCEEDED
     NOT_THE_CHEAPEST = recomputing.NOT_THE_CHEAPEST
     GAVE_UP = recomputing.GAVE_UP
+    # resuming
+    BATCH_FOLLOWS_WORLD_SIZE = resuming.BATCH_FOLLOWS_WORLD_SIZE
+    TOKENS_CHANGED = resuming.TOKENS_CHANGED
+    WRONG_MASKS = resuming.WRONG_MASKS
+    NOISE_FOLLOWS_BATCH = resuming.NOISE_FOLLOWS_BATCH
+    NOISE_REPEATS = resuming.NOISE_REPEATS

@@ -1,0 +1,13 @@
+"""The tokens that are to stay are masked."""
+
+CHECK = "mask_tokens"
+CODE = "WRONG_MASKS"
+
+
+def mask_tokens(tokens, ids, step, config):
+    masked = tokens.clone()
+    for row, sample_id in zip(masked, ids, strict=True):
+        number = (config["seed"] * 1_000 + step) * config["num_samples"] + sample_id
+        generator = torch.Generator().manual_seed(number)
+        row[torch.rand(len(row), generator=generator) > config["mask_rate"]] = config["mask_token"]
+    return masked
