@@ -4,6 +4,7 @@ from enum import Enum, unique
 
 from grader.mistakes import (
     checkpointing,
+    committing,
     counting_bytes,
     deepspeed,
     partitioning,
@@ -234,3 +235,12 @@ class Mistake(Enum):
     WRONG_MASKS = resuming.WRONG_MASKS
     NOISE_FOLLOWS_BATCH = resuming.NOISE_FOLLOWS_BATCH
     NOISE_REPEATS = resuming.NOISE_REPEATS
+    # committing
+    NO_RECORD_ACCEPTED = committing.NO_RECORD_ACCEPTED
+    IS_COMPLETE_RAISES = committing.IS_COMPLETE_RAISES
+    GOOD_REJECTED = committing.GOOD_REJECTED
+    RECORD_BOUND_TO_PLACE = committing.RECORD_BOUND_TO_PLACE
+    FILES_NOT_RECORDED = committing.FILES_NOT_RECORDED
+    TORN_FILE_ACCEPTED = committing.TORN_FILE_ACCEPTED
+    FLIP_ACCEPTED = committing.FLIP_ACCEPTED
+    TORN_RECORD_ACCEPTED = committing.TORN_RECORD_ACCEPTED
