@@ -20,3 +20,23 @@ NOISE_REPEATS = (
     "Different steps or samples get the same noise.",
     "make one number of step and id that no other pair gives: step * num_samples + id",
 )
+DATALOADER_STATE_LOST = (
+    "The position in the data is lost: samples are trained on twice, or never.",
+    "all data follows from the step: save state.step, and set it again when loading",
+)
+SCHEDULER_NOT_RESTORED = (
+    "The learning rate does not go on where it was: the schedule started anew.",
+    "save scheduler.state_dict(), and give it to scheduler.load_state_dict when loading",
+)
+RNG_NOT_RESTORED = (
+    "As many ranks load as saved, and a rank's random state is not the one that it saved.",
+    "save torch.get_rng_state() of each rank; torch.set_rng_state when loading",
+)
+RNG_NOT_RESHARDED = (
+    "Ranks share one random state: their dropout would be the same.",
+    "one entry per rank, under a key that names it: dcp stores what has the same key once",
+)
+RANK_ENTRY_MISSING = (
+    "A rank asks the checkpoint for an entry that only a rank of that number could have saved.",
+    "where other numbers of ranks load, leave such entries out: allow_partial_load=True",
+)

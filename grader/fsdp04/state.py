@@ -1,0 +1,121 @@
+"""The grader's own TrainState, as the notebook's, and the one-process run that it must equal."""
+
+import copy
+from dataclasses import dataclass
+from typing import Any
+
+import torch
+import torch.distributed as dist
+from torch import Tensor, nn
+from torch.optim.lr_scheduler import LambdaLR
+
+import sandbox
+from grader.cases import LEARNING_RATE, Case, new_sharded
+from grader.plain import as_plain
+from grader.shards import Shard, shards_of
+from grader.truth import one_thread, weights_of
+from sandbox import toys
+
+GLOBAL_BATCH_SIZE = 12
+WARMUP_STEPS = 6
+MOMENTS = ("exp_avg", "exp_avg_sq")
+
+
+@dataclass
+class TrainState:
+    """All that a checkpoint holds, with the notebook's names."""
+
+    model: nn.Module
+    optimizer: torch.optim.Optimizer
+    scheduler: LambdaLR
+    step: int
+
+
+@dataclass(frozen=True)
+class Snapshot:
+    """What one rank has of a state: weights and moments by name, the learning rate, the step."""
+
+    weights: dict[str, Shard]
+    moments: dict[str, Shard]
+    lr: float
+    step: object
+
+
+@dataclass(frozen=True)
+class Truth:
+    """The whole state after some steps."""
+
+    weights: dict[str, Tensor]
+    moments: dict[str, Tensor]
+    lr: float
+
+
+def warm_up(step: int) -> float:
+    """Return the factor of the learning rate at a step."""
+    return min(1.0, (step + 1) / WARMUP_STEPS)
+
+
+def new_state(case: Case, seed: int = 0, lr: float = LEARNING_RATE) -> TrainState:
+    """Return a sharded state before its first step. Collective: every rank must call this."""
+    model, optimizer = new_sharded(case, seed, lr)
+    return TrainState(model, optimizer, LambdaLR(optimizer, warm_up), step=0)
+
+
+def take_steps(state: TrainState, case: Case, num_steps: int) -> None:
+    """Train on this rank's share of batches that are the same for every number of ranks."""
+    rank, world_size = dist.get_rank(), dist.get_world_size()
+    for _ in range(num_steps):
+        tokens = batch(case, state.step).chunk(world_size)[rank].to(sandbox.device())
+        _take_step(state, tokens)
+
+
+def take_snapshot(state: TrainState) -> Snapshot:
+    """Return a copy of what this rank has."""
+    named = dict(state.model.named_parameters())
+    moments = {
+        f"{name}, {key}": state.optimizer.state.get(weight, {}).get(key)
+        for name, weight in named.items()
+        for key in MOMENTS
+    }
+    lr = float(state.optimizer.param_groups[0]["lr"])
+    step: Any = state.step
+    plain = as_plain(step.item() if isinstance(step, Tensor) else step)
+    return Snapshot(shards_of(named.items()), shards_of(moments.items()), lr, plain)
+
+
+def truth_of(case: Case, num_steps: int) -> list[Truth]:
+    """Return the uninterrupted one-process run: before the first step, and after each."""
+    model = case.new_model()
+    optimizer = torch.optim.AdamW(model.parameters(), lr=LEARNING_RATE)
+    state = TrainState(model, optimizer, LambdaLR(optimizer, warm_up), step=0)
+    truths = [_truth_now(state)]
+    with one_thread():
+        for step in range(num_steps):
+            _take_step(state, batch(case, step))
+            truths.append(_truth_now(state))
+    return truths
+
+
+def batch(case: Case, step: int) -> Tensor:
+    """Return the global batch of a step."""
+    sample_ids = range(step * GLOBAL_BATCH_SIZE, (step + 1) * GLOBAL_BATCH_SIZE)
+    vocab_size = case.model.get("vocab_size", 61)
+    return toys.token_samples(sample_ids, vocab_size=vocab_size, seed=case.data_seed)
+
+
+def _take_step(state: TrainState, tokens: Tensor) -> None:
+    toys.next_token_loss(state.model(tokens), tokens).backward()
+    state.optimizer.step()
+    state.scheduler.step()
+    state.optimizer.zero_grad()
+    state.step += 1
+
+
+def _truth_now(state: TrainState) -> Truth:
+    moments = {
+        f"{name}, {key}": copy.deepcopy(state.optimizer.state[weight][key])
+        for name, weight in state.model.named_parameters()
+        for key in MOMENTS
+        if weight in state.optimizer.state
+    }
+    return Truth(weights_of(state.model), moments, state.optimizer.param_groups[0]["lr"])
