@@ -1,9 +1,8 @@
 """Damage to the files of a checkpoint: each kind is done to a copy of the whole directory."""
 
 import itertools
-import random
 import shutil
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from enum import Enum
 from pathlib import Path
@@ -22,6 +21,15 @@ class Damage(Enum):
     def keeps_size(self) -> bool:
         """Whether the file is as long as it was: only its content tells."""
         return self in (Damage.ZEROED, Damage.FLIPPED)
+
+
+# Where in a file each damage is done, from 0, the first byte, to 1, the last.
+EVERYWHERE: Mapping[Damage, Sequence[float]] = {
+    kind: (0.0, 0.37, 1.0) if kind is Damage.FLIPPED else (0.5,) for kind in Damage
+}
+ONCE: Mapping[Damage, Sequence[float]] = {
+    kind: (0.63,) for kind in Damage if kind is not Damage.GROWN
+}
 
 
 @dataclass(frozen=True)
@@ -69,17 +77,16 @@ def _flip(content: bytes, place: float) -> bytes:
 
 
 def damaged_copies(
-    directory: Path, into: Path, seed: int, names: Iterable[str]
+    directory: Path,
+    into: Path,
+    names: Iterable[str],
+    places: Mapping[Damage, Sequence[float]],
 ) -> Iterator[Damaged]:
-    """Make, below `into`, a copy of `directory` for every file named and every damage to it.
-
-    A bit is flipped in the first byte, the last, and somewhere between.
-    """
-    rng = random.Random(seed)
+    """Make, below `into`, a copy of `directory` for every file named and every damage to it."""
     numbers = itertools.count()
     for name in names:
-        for kind in Damage:
-            for place in (0.0, rng.random(), 1.0) if kind is Damage.FLIPPED else (0.5,):
+        for kind, kinds_places in places.items():
+            for place in kinds_places:
                 copy = into / f"{next(numbers):04}" / directory.name
                 shutil.copytree(directory, copy)
                 if damage(copy / name, kind, place):

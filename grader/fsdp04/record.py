@@ -8,7 +8,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from grader.fsdp04.damage import Damage, Damaged, damage, damaged_copies, files_of
+from grader.fsdp04.damage import EVERYWHERE, Damage, Damaged, damage, damaged_copies, files_of
 from grader.fsdp04.exercise import Check
 from grader.mistakes import Mistake
 from grader.verdict import Failure
@@ -56,7 +56,7 @@ def check_record(write_record: WriteRecord, is_complete: IsComplete) -> None:
         moved = Path(path, "moved", "step-000003")
         moved.parent.mkdir()
         origin.rename(moved)
-        copies = list(damaged_copies(moved, Path(path, "copies"), seed=4, names=SIZES))
+        copies = list(damaged_copies(moved, Path(path, "copies"), SIZES, EVERYWHERE))
         directories = [str(moved), *(copy.directory for copy in copies)]
         run = check.launch(observe, is_complete, directories, world_size=1)
         whole, *answers = run.results[0]
@@ -79,7 +79,7 @@ def make_files(directory: Path) -> None:
 
 def torn_records(directory: Path, into: Path, records: set[Path]) -> list[Damaged]:
     """Cut the record, or empty it, and with it damage one file: each once."""
-    torn = []
+    torn: list[Damaged] = []
     for name in SIZES:
         for record in records:
             for share in (0.5, 0.0):

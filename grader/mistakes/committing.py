@@ -32,3 +32,39 @@ TORN_RECORD_ACCEPTED = (
     "A record that lost its end is trusted: files that it no longer lists are not checked.",
     "the files that are there must be the same as those recorded, no fewer and no more",
 )
+NOT_COMMITTED = (
+    "A save in which nothing went wrong leaves no checkpoint that can be found and loaded.",
+    "latest_complete must find what save_checkpoint has put in place",
+)
+NON_ATOMIC_SAVE = (
+    "A crash in the middle of a save leaves nothing to go on from, though there was a checkpoint.",
+    "leave the old one alone; write the new one under another name, and rename it when it is whole",
+)
+LATEST_POINTS_TO_TORN = (
+    "What is taken for the newest complete checkpoint is torn, or not what was saved.",
+    "return only what is_complete accepts; if that is not the newest, an older one",
+)
+LATEST_RAISES = (
+    "latest_complete raises because of what a crash left: the run could not go on.",
+    "take what cannot be read for incomplete, and look at the one before it",
+)
+RANKS_DISAGREE = (
+    "The ranks do not agree on the newest complete checkpoint: they would load different ones.",
+    "look at all files of the checkpoint on every rank, or let rank 0 decide for all",
+)
+NOT_THE_NEWEST = (
+    "An older checkpoint is taken for the newest, or one that was never whole.",
+    "order them by step, as a number; dates change when files are copied",
+)
+DEBRIS_BREAKS_SAVE = (
+    "What an earlier crash left in the folder is in the way of the next save.",
+    "clear the place before writing (one rank, then a barrier); os.rename needs a free name",
+)
+SAVE_ERROR_SWALLOWED = (
+    "The save failed, and save_checkpoint returned as if it had not.",
+    "let the exception through: whoever called must know that there is no new checkpoint",
+)
+TEMP_DIR_RACE = (
+    "A fast rank does not wait for a slow one, which is still writing.",
+    "a barrier after clearing, and one after all have written, before rank 0 commits",
+)

@@ -3,6 +3,6 @@
 import pytest
 from exercise_tests import *  # noqa: F403  (they find EXERCISE and CALLS_MOST here)
 
-pytestmark = [pytest.mark.fsdp04, pytest.mark.timeout(60)]
+pytestmark = [pytest.mark.fsdp04, pytest.mark.timeout(240)]
 EXERCISE = "fsdp04"
 CALLS_MOST = "train"

@@ -1,0 +1,154 @@
+"""Saves that go wrong: killed at a point, on a full disk, torn afterwards, with a slow rank."""
+
+import contextlib
+import shutil
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import torch.distributed as dist
+
+from grader.cases import SMALL, Case, count_ranks
+from grader.fsdp04.damage import ONCE, Damage, damaged_copies, files_of
+from grader.fsdp04.exercise import Check
+from grader.fsdp04.kill_points import KillPoint
+from grader.fsdp04.recovery import SaveCheckpoint, Scenario
+from grader.fsdp04.state import Truth, fill, new_state, truth_of
+from grader.mistakes import Mistake
+from grader.verdict import Failure
+from sandbox.errors import DeadlockError, RankDiedError, RankError
+from sandbox.faults import Change, DiskFull, FileChange, Pause, record_file_changes
+
+CASE = Case(world_size=2, model=SMALL, data_seed=5)
+FIRST_STEP, NEXT_STEP = 1, 2  # what is saved before anything goes wrong, and when it does
+PAUSE_S = 0.5
+# What a launch raises when a rank was killed: mostly its death, sometimes what another met first.
+CRASHES = (RankDiedError, RankError, DeadlockError)
+
+
+@dataclass(frozen=True)
+class Saving:
+    """A save_checkpoint under test, on `world_size` ranks, in folders below `path`."""
+
+    check: Check
+    save_checkpoint: SaveCheckpoint
+    path: Path
+    world_size: int
+    truths: list[Truth]
+
+    @property
+    def base(self) -> Path:
+        """Return the folder that holds one checkpoint, of FIRST_STEP."""
+        return self.path / "base"
+
+    def save(self, root: Path, step: int, faults: Sequence[Any] = ()) -> list[list[Change]]:
+        """Save the state after `step` steps on ranks; return the changes of files that each made.
+
+        With faults, it counts nothing.
+        """
+        run = self.check.launch(
+            observe_save,
+            self.save_checkpoint,
+            str(root),
+            self.truths[step],
+            step,
+            not faults,
+            world_size=self.world_size,
+            case=f"saving on {count_ranks(self.world_size)}",
+            faults=faults,
+        )
+        return run.results
+
+    def copy_base(self, name: str) -> Path:
+        """Return a copy of the folder with one checkpoint."""
+        root = self.path / name
+        shutil.copytree(self.base, root)
+        return root
+
+    def prepare(self) -> tuple[Path, list[list[Change]]]:
+        """Make the base, and save once more without any trouble; return that folder and changes."""
+        self.base.mkdir()
+        self.save(self.base, FIRST_STEP)
+        root = self.copy_base("saved")
+        return root, self.save(root, NEXT_STEP)
+
+    def kill(self, point: KillPoint, number: int) -> Scenario:
+        """Kill a rank in a save, with one checkpoint there already."""
+        root = self.copy_base(f"killed-{number:03}")
+        with contextlib.suppress(*CRASHES):
+            self.save(root, NEXT_STEP, [point.fault])
+        return Scenario(str(root), point.text, (FIRST_STEP, NEXT_STEP))
+
+    def kill_first(self, point: KillPoint, number: int) -> Scenario:
+        """Kill a rank in the very first save."""
+        root = self.path / f"killed-first-{number:03}"
+        root.mkdir()
+        with contextlib.suppress(*CRASHES):
+            self.save(root, FIRST_STEP, [point.fault])
+        return Scenario(str(root), f"in the first save {point.text}", (0, FIRST_STEP))
+
+    def fill_disk(self, after_bytes: int) -> Scenario | Failure:
+        """Save on a disk that is full after so many bytes of each rank: that must be told."""
+        root = self.copy_base(f"full-{after_bytes}")
+        try:
+            self.save(root, NEXT_STEP, [DiskFull(root, after_bytes)])
+        except RankError:
+            return Scenario(str(root), "the disk was full", (FIRST_STEP,))
+        return Failure(
+            mistake=Mistake.SAVE_ERROR_SWALLOWED,
+            expected="save_checkpoint raises, on a disk that is full",
+            came="it returned",
+        )
+
+    def slow_down(self, num_changes: Sequence[int]) -> Scenario | Failure:
+        """Save with rank 0 slow at its first change of files, the others each at their last."""
+        root = self.copy_base("slow")
+        at = [1, *num_changes[1:]]
+        faults = [Pause(r, FileChange(n), PAUSE_S) for r, n in enumerate(at) if num_changes[r]]
+        what = "a rank was slow in its save"
+        try:
+            self.save(root, NEXT_STEP, faults)
+        except RankError as error:
+            came = f"{error.exc_type}: {error.exc_message}"
+            expected = "a save is none the worse for a slow rank"
+            return Failure(
+                mistake=Mistake.TEMP_DIR_RACE, expected=expected, came=came[:200], where=what
+            )
+        return Scenario(str(root), what, (NEXT_STEP,))
+
+
+def tear(saved: Path, base: Path, into: Path) -> Iterator[Scenario]:
+    """Damage each file of the newest checkpoint in turn, in copies of the whole folder."""
+    before = {path.relative_to(base) for path in files_of(base)}
+    new = [str(name) for path in files_of(saved) if (name := path.relative_to(saved)) not in before]
+    continued: set[Damage] = set()
+    for torn in damaged_copies(saved, into, new, ONCE):
+        text = f"after the save, {Path(torn.file).name} {torn.damage.value}"
+        is_first = torn.damage not in continued
+        continued.add(torn.damage)
+        yield Scenario(torn.directory, text, (FIRST_STEP, NEXT_STEP), is_continued=is_first)
+
+
+def observe_save(
+    save_checkpoint: SaveCheckpoint, root: str, truth: Truth, step: int, counts: bool
+) -> list[Change]:
+    """Save the state after `step` steps; return the changes of files that this rank made."""
+    if not counts:
+        _save(save_checkpoint, root, truth, step)
+        return []
+    with record_file_changes() as changes:
+        _save(save_checkpoint, root, truth, step)
+    return changes
+
+
+def _save(save_checkpoint: SaveCheckpoint, root: str, truth: Truth, step: int) -> None:
+    state = new_state(CASE)
+    fill(state, truth, step)
+    save_checkpoint(root, state)
+    dist.barrier()
+
+
+def truths() -> list[Truth]:
+    """Return the uninterrupted run, as far as a recovery goes."""
+    return truth_of(CASE, NEXT_STEP + 1)

@@ -1,0 +1,26 @@
+"""A file names the newest, replaced in one go; if what it names is torn, the others are tried."""
+
+import uuid
+
+
+def save_checkpoint(root, state):
+    names = [f"{state.step:09}-{uuid.uuid4().hex[:8]}"]
+    dist.broadcast_object_list(names)
+    directory = Path(root, "checkpoints", names[0])
+    save_shards(directory, state)
+    everyone = [None] * dist.get_world_size()
+    dist.all_gather_object(everyone, "done")
+    if dist.get_rank() == 0:
+        write_record(directory)
+        Path(root, "LATEST.new").write_text(names[0])
+        os.replace(Path(root, "LATEST.new"), Path(root, "LATEST"))
+    dist.barrier()
+
+
+def latest_complete(root):
+    try:
+        named = Path(root, "checkpoints", Path(root, "LATEST").read_text())
+    except OSError:
+        return None
+    others = sorted(Path(root, "checkpoints").iterdir(), reverse=True)
+    return next((path for path in [named, *others] if is_complete(path)), None)

@@ -1,0 +1,47 @@
+"""No temporary directory: the record is renamed in last, and nothing counts without it."""
+
+
+def _number(path):
+    return int(path.name.removeprefix("ckpt_"))
+
+
+def write_record(directory):
+    new = Path(directory, "record.json.new")
+    new.write_text(json.dumps(describe_files(directory)))
+    os.replace(new, Path(directory, "record.json"))
+
+
+def describe_files(directory):
+    files = {}
+    for path in Path(directory).rglob("*"):
+        if path.is_file() and not path.name.startswith("record.json"):
+            content = path.read_bytes()
+            digest = hashlib.sha256(content).hexdigest()
+            files[str(path.relative_to(directory))] = [len(content), digest]
+    return files
+
+
+def save_checkpoint(root, state):
+    directory = Path(root, f"ckpt_{state.step}")
+    clean = [None]
+    if dist.get_rank() == 0:
+        if directory.exists() and not is_complete(directory):
+            os.replace(directory, Path(root, f"torn_{state.step}_{os.getpid()}"))
+        clean = [is_complete(directory)]
+    dist.broadcast_object_list(clean)
+    if clean[0]:
+        return
+    save_shards(directory, state)
+    done = torch.ones(())
+    dist.all_reduce(done)
+    if dist.get_rank() == 0:
+        write_record(directory)
+    dist.all_reduce(done)
+
+
+def latest_complete(root):
+    if not Path(root).is_dir():
+        return None
+    numbered = [path for path in Path(root).iterdir() if path.name.startswith("ckpt_")]
+    complete = [path for path in numbered if is_complete(path)]
+    return str(max(complete, key=_number)) if complete else None
