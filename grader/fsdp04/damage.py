@@ -23,13 +23,10 @@ class Damage(Enum):
         return self in (Damage.ZEROED, Damage.FLIPPED)
 
 
-# Where in a file each damage is done, from 0, the first byte, to 1, the last.
-EVERYWHERE: Mapping[Damage, Sequence[float]] = {
-    kind: (0.0, 0.37, 1.0) if kind is Damage.FLIPPED else (0.5,) for kind in Damage
-}
-ONCE: Mapping[Damage, Sequence[float]] = {
-    kind: (0.63,) for kind in Damage if kind is not Damage.GROWN
-}
+Places = Mapping[Damage, Sequence[float]]  # where in a file, from 0, the first byte, to 1, the last
+
+ONCE: Places = {kind: (0.63,) for kind in Damage if kind is not Damage.GROWN}
+EVERYWHERE: Places = {**ONCE, Damage.GROWN: (1.0,), Damage.FLIPPED: (0.0, 0.37, 1.0)}
 
 
 @dataclass(frozen=True)
@@ -80,7 +77,7 @@ def damaged_copies(
     directory: Path,
     into: Path,
     names: Iterable[str],
-    places: Mapping[Damage, Sequence[float]],
+    places: Places,
 ) -> Iterator[Damaged]:
     """Make, below `into`, a copy of `directory` for every file named and every damage to it."""
     numbers = itertools.count()

@@ -7,6 +7,7 @@ from typing import Any
 import torch
 import torch.distributed as dist
 from torch import Tensor, nn
+from torch.distributed.tensor import DTensor
 from torch.optim.lr_scheduler import LambdaLR
 
 import sandbox
@@ -67,17 +68,22 @@ def fill(state: TrainState, truth: Truth, step: int) -> None:
     rank, world_size = dist.get_rank(), dist.get_world_size()
     for name, weight in state.model.named_parameters():
         first, stop = chunk_rows(len(weight), rank, world_size)
-        weight.to_local().copy_(truth.weights[name][first:stop])
+        _local(weight).copy_(truth.weights[name][first:stop])
         if not weight.requires_grad or not step:
             continue
         moments = {key: torch.zeros_like(weight) for key in MOMENTS}
         for key, moment in moments.items():
-            moment.to_local().copy_(truth.moments[f"{name}, {key}"][first:stop])
+            _local(moment).copy_(truth.moments[f"{name}, {key}"][first:stop])
         state.optimizer.state[weight] = {"step": torch.tensor(float(step)), **moments}
     lr = {"_last_lr": [truth.lr], "last_epoch": step, "_step_count": step + 1}
     state.scheduler.load_state_dict({**state.scheduler.state_dict(), **lr})
     state.optimizer.param_groups[0]["lr"] = truth.lr
     state.step = step
+
+
+def _local(tensor: Tensor) -> Tensor:
+    assert isinstance(tensor, DTensor)
+    return tensor.to_local()
 
 
 def take_steps(state: TrainState, case: Case, num_steps: int) -> None:
