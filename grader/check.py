@@ -10,11 +10,13 @@ from dataclasses import replace
 from types import FunctionType, TracebackType
 from typing import Any, NoReturn, Self
 
+import sandbox
 from grader import explain, launches, record, verdict
 from grader.exercise import Exercise
 from grader.mistakes import Mistake
 from grader.verdict import CheckFailed, Failure, NotSolved
 from grader.whose_line import function_at, grader_name_in, uses
+from sandbox.elastic.elastic_run import ElasticRun
 from sandbox.errors import SandboxError
 from sandbox.progress import waiting
 from sandbox.ranks import warm
@@ -63,13 +65,33 @@ class Check:
 
         `case` is what the verdict says of these ranks and their model, if this launch is its end.
         """
-        self._case = case
-        self._tick()
-        warm.preload(observe.__module__)  # with its package: to import that takes a rank 60 ms
-        left_s = max(self._end_s - time.monotonic(), 0.1)
+        left_s = self._prepare(observe, case)
         run = launches.launch(observe, *args, world_size=world_size, timeout_s=left_s, **options)
         self._end_s += run.waited_s  # the warm process was still importing: not the answer's fault
         return run
+
+    def launch_elastic(
+        self,
+        observe: Callable[..., Any],
+        *args: Any,
+        world_size: tuple[int, int],
+        case: str = "",
+        **options: Any,
+    ) -> ElasticRun:
+        """Run `observe` on ranks that come and go, within what is left of the budget."""
+        left_s = self._prepare(observe, case)
+        run = sandbox.launch_elastic(
+            observe, *args, world_size=world_size, timeout_s=left_s, **options
+        )
+        self._end_s += run.generations[0].run.waited_s
+        return run
+
+    def _prepare(self, observe: Callable[..., Any], case: str) -> float:
+        """Note what the next launch is of; return the seconds that it may take."""
+        self._case = case
+        self._tick()
+        warm.preload(observe.__module__)  # with its package: to import that takes a rank 60 ms
+        return max(self._end_s - time.monotonic(), 0.1)
 
     def judge(self, failure: Failure | None) -> None:
         """End the check with this failure, if it is one."""

@@ -4,14 +4,18 @@ from grader.fsdp04.checkpoint import check_checkpoint
 from grader.fsdp04.hints import hint
 from grader.fsdp04.masks import check_mask_tokens
 from grader.fsdp04.record import check_record
+from grader.fsdp04.retention import check_keep_newest
 from grader.fsdp04.samples import check_sample_ids
 from grader.fsdp04.shards import check_shards
+from grader.fsdp04.train import check_train
 
 __all__ = [
     "check_checkpoint",
+    "check_keep_newest",
     "check_mask_tokens",
     "check_record",
     "check_sample_ids",
     "check_shards",
+    "check_train",
     "hint",
 ]

@@ -68,3 +68,15 @@ TEMP_DIR_RACE = (
     "A fast rank does not wait for a slow one, which is still writing.",
     "a barrier after clearing, and one after all have written, before rank 0 commits",
 )
+ONLY_GOOD_REMOVED = (
+    "The last complete checkpoint is removed, because torn ones were counted in its place.",
+    "count only what is_complete accepts",
+)
+NEWEST_REMOVED = (
+    "A checkpoint is removed that is among the newest.",
+    "order the complete ones by step, newest first; remove what comes after num_kept of them",
+)
+NOT_REMOVED = (
+    "Old checkpoints stay, and the disk fills up.",
+    "after a save remove all complete checkpoints but the num_kept newest: shutil.rmtree",
+)

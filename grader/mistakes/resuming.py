@@ -40,3 +40,23 @@ RANK_ENTRY_MISSING = (
     "A rank asks the checkpoint for an entry that only a rank of that number could have saved.",
     "where other numbers of ranks load, leave such entries out: allow_partial_load=True",
 )
+RESUME_FROM_STEP_0 = (
+    "The run starts anew, though there is a checkpoint.",
+    "ask latest_complete(root) before the first step, and load what it returns",
+)
+TOO_MUCH_REDONE = (
+    "More steps are done again than since the last save that was due.",
+    "save after every save_every steps, and load the newest complete checkpoint",
+)
+WRONG_NUM_STEPS = (
+    "The run does not end after num_steps steps, counted over all generations.",
+    "while state.step < config['num_steps']: state.step counts on from the checkpoint",
+)
+LAST_STEP_NOT_SAVED = (
+    "When the run is finished, its last steps are in no checkpoint.",
+    "save after the last step too",
+)
+SCHEDULER_TIMES_N = (
+    "The learning rate is not the one that the schedule gives for this step.",
+    "one scheduler.step() per optimizer step on each rank, whatever the number of ranks",
+)

@@ -24,3 +24,14 @@ def latest_complete(root):
         return None
     others = sorted(Path(root, "checkpoints").iterdir(), reverse=True)
     return next((path for path in [named, *others] if is_complete(path)), None)
+
+
+def keep_newest(root, num_kept):
+    kept = 0
+    for path in sorted(Path(root, "checkpoints").glob("*"), reverse=True):
+        if not is_complete(path):
+            continue
+        kept += 1
+        if kept > num_kept:
+            os.replace(path, path.with_suffix(".old"))
+            shutil.rmtree(path.with_suffix(".old"))

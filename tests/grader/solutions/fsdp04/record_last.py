@@ -45,3 +45,11 @@ def latest_complete(root):
     numbered = [path for path in Path(root).iterdir() if path.name.startswith("ckpt_")]
     complete = [path for path in numbered if is_complete(path)]
     return str(max(complete, key=_number)) if complete else None
+
+
+def keep_newest(root, num_kept):
+    numbered = [path for path in Path(root).glob("ckpt_*") if is_complete(path)]
+    newest = sorted(numbered, key=_number)[-num_kept:]
+    for path in Path(root).glob("*_*"):
+        if path not in newest and newest:
+            shutil.rmtree(path)

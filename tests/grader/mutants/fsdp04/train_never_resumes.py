@@ -1,0 +1,16 @@
+"""The checkpoints are written, and never looked at."""
+
+CHECK = "train"
+CODE = "RESUME_FROM_STEP_0"
+
+
+def train(config, root):
+    rank, world_size = dist.get_rank(), dist.get_world_size()
+    mesh = init_device_mesh(sandbox.device().type, (world_size,))
+    state = new_state(config, mesh)
+    while state.step < config["num_steps"]:
+        train_step(state, sample_ids(state.step, rank, world_size, config), config)
+        if state.step % config["save_every"] == 0 or state.step == config["num_steps"]:
+            save_checkpoint(root, state)
+            if rank == 0:
+                keep_newest(root, config["num_kept"])
