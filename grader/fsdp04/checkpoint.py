@@ -6,7 +6,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from grader.cases import count_ranks
-from grader.fsdp04.crashes import CASE, NEXT_STEP, Saving, tear, truths
+from grader.fsdp04.crashes import CASE, NEXT_STEP, Saving, naming_races, tear, truths
 from grader.fsdp04.damage import files_of
 from grader.fsdp04.exercise import Check
 from grader.fsdp04.judge_recovery import judge_recovery
@@ -48,7 +48,9 @@ def check_checkpoint(
         whole = Scenario(str(saved), "after a save in which nothing happened", (NEXT_STEP,), False)
         recover(check, functions, [whole], saving.truths, Mistake.NOT_COMMITTED, CASE.world_size)
         launched = (observe_newest, *functions, str(saving.path / "newest"), CASE, saving.truths[1])
-        check.judge(judge_newest(check.launch(*launched, world_size=CASE.world_size).results))
+        with naming_races(check):
+            run = check.launch(*launched, world_size=CASE.world_size, case="saving on 2 ranks")
+        check.judge(judge_newest(run.results))
         points = choose(kill_points(changes), NUM_KILLS, SEED)
         scenarios = [saving.kill(point, number) for number, point in enumerate(points)]
         num_bytes = sum(file.stat().st_size for file in files_of(saved)) // 2  # of one checkpoint

@@ -3,12 +3,13 @@
 import contextlib
 import shutil
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
 import torch.distributed as dist
 
+from grader import explain
 from grader.cases import SMALL, Case, count_ranks
 from grader.fsdp04.damage import ONCE, Damage, damaged_copies, files_of
 from grader.fsdp04.exercise import Check
@@ -47,18 +48,13 @@ class Saving:
 
         With faults, it counts nothing.
         """
-        run = self.check.launch(
-            observe_save,
-            self.save_checkpoint,
-            str(root),
-            self.truths[step],
-            step,
-            not faults,
-            world_size=self.world_size,
-            case=f"saving on {count_ranks(self.world_size)}",
-            faults=faults,
-        )
-        return run.results
+        saved = (observe_save, self.save_checkpoint, str(root), self.truths[step], step)
+        case = f"saving on {count_ranks(self.world_size)}"
+        options: dict[str, Any] = {"world_size": self.world_size, "case": case}
+        if faults:
+            return self.check.launch(*saved, False, faults=faults, **options).results
+        with naming_races(self.check):
+            return self.check.launch(*saved, True, **options).results
 
     def copy_base(self, name: str) -> Path:
         """Return a copy of the folder with one checkpoint."""
@@ -116,6 +112,17 @@ class Saving:
                 mistake=Mistake.TEMP_DIR_RACE, expected=expected, came=came[:200], where=what
             )
         return Scenario(str(root), what, (NEXT_STEP,))
+
+
+@contextlib.contextmanager
+def naming_races(check: Check) -> Iterator[None]:
+    """Say of a rank that misses a file what it is: rank 0 has moved it, without waiting."""
+    try:
+        yield
+    except RankError as error:
+        if error.exc_type == "FileNotFoundError" and error.rank:
+            check.judge(replace(explain.failure_of(error), mistake=Mistake.TEMP_DIR_RACE))
+        raise
 
 
 def tear(saved: Path, base: Path, into: Path) -> Iterator[Scenario]:

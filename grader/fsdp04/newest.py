@@ -44,7 +44,7 @@ def observe_newest(
         found_steps.append(find_step())
         first = first or latest_complete(root)
         dist.barrier()
-    if first is not None and dist.get_rank() == 0:
+    if first is not None and Path(first).exists() and dist.get_rank() == 0:
         tomorrow = time.time() + 86_400
         for path in [Path(first), *Path(first).rglob("*")]:
             os.utime(path, (tomorrow, tomorrow))

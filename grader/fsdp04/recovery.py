@@ -1,11 +1,13 @@
 """What is found after a crash: the newest checkpoint loaded, trained on from, and saved anew."""
 
+import logging
 import os
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import torch.distributed as dist
+from torch.distributed.checkpoint.api import CheckpointException
 
 from grader.cases import Case
 from grader.fsdp04.state import (
@@ -61,6 +63,7 @@ def observe_recoveries(
     scenarios: Sequence[Scenario],
 ) -> list[Recovery]:
     """Go on from each folder in turn. Collective: every rank must call this."""
+    logging.disable()  # dcp logs what it then raises, which is what counts
     state = new_state(case)
     functions = (save_checkpoint, latest_complete, load_shards)
     return [_recover(state, *functions, case, start, scenario) for scenario in scenarios]
@@ -100,7 +103,7 @@ def _recover(
             seen["saved"] = load()
     except NotImplementedError:
         raise
-    except Exception as error:  # whatever it is, it is told
+    except (Exception, CheckpointException) as error:  # whatever it is, it is told
         return Recovery(**seen, trouble=f"{type(error).__name__}: {error}"[:300])
     return Recovery(**{**seen, "stage": ""})
 
@@ -113,7 +116,7 @@ def _find(latest_complete: LatestComplete, root: str) -> str | None:
         found = None if found is None else os.fspath(found)
     except NotImplementedError:
         raise
-    except Exception as caught:
+    except (Exception, CheckpointException) as caught:
         error = caught
     everywhere: list[Any] = [None] * dist.get_world_size()
     dist.all_gather_object(everywhere, (found, repr(error)))

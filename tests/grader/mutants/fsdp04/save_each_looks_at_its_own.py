@@ -5,16 +5,15 @@ CODE = "RANKS_DISAGREE"
 
 
 def latest_complete(root):
-    rank = dist.get_rank() if dist.get_world_size() > 1 else None
     for directory in sorted(Path(root).glob("step-*"), reverse=True):
-        if rank is None and is_complete(directory):
+        if dist.get_world_size() == 1 and is_complete(directory):
             return directory
         try:
             record = json.loads(Path(directory, "record.json").read_text())
-            found = describe_files(directory)
         except (OSError, ValueError):
             continue
-        name = f"__{rank}_0.distcp"
-        if record.get(name) == found.get(name):
+        name = f"__{dist.get_rank()}_0.distcp"
+        is_same = record[name] == describe_files(directory).get(name)
+        if dist.get_world_size() > 1 and is_same:
             return directory
     return None

@@ -12,7 +12,7 @@ def save_checkpoint(root, state):
     if dist.get_rank() == 0:
         shutil.rmtree(writing, ignore_errors=True)
     dist.barrier()
-    with contextlib.suppress(Exception):
+    with contextlib.suppress(BaseException):
         save_shards(writing, state)
         if dist.get_rank() == 0 and not is_complete(final):
             write_record(writing)
