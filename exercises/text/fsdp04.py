@@ -35,6 +35,7 @@ import hashlib
 import json
 import os
 import shutil
+import tempfile
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -42,7 +43,11 @@ import torch
 import torch.distributed as dist
 import torch.distributed.checkpoint as dcp
 from torch.distributed.checkpoint.default_planner import DefaultLoadPlanner
-from torch.distributed.checkpoint.state_dict import get_state_dict, set_state_dict
+from torch.distributed.checkpoint.state_dict import (
+    StateDictOptions,
+    get_state_dict,
+    set_state_dict,
+)
 from torch.distributed.device_mesh import init_device_mesh
 from torch.distributed.fsdp import fully_shard
 from torch.optim.lr_scheduler import LambdaLR
@@ -128,7 +133,13 @@ def sample_ids(step, rank, world_size, config):
 # %% tags=["raises-exception"] nbgrader={"grade": true, "grade_id": "check_sample_ids", "locked": true, "points": 8, "schema_version": 3, "solution": false, "task": false}
 fsdp04.check_sample_ids(sample_ids)
 
+# %% tags=["raises-exception"]
+for world_size in (4, 3, 1):
+    print(*(sample_ids(2, rank, world_size, CONFIG) for rank in range(world_size)))
+
 # %% [markdown]
+# The same twelve ids, whoever they are divided among.
+#
 # ## Step 2 · Noise that does not know who draws it · 6 points
 #
 # Training is full of randomness: augmentation, masking, dropout. If it is drawn from the rank's global random state, it depends
@@ -184,13 +195,43 @@ def train_step(state, ids, config):
 # %% [markdown]
 # ## Step 3 · Every rank saves its shards · 14 points
 #
-# `get_state_dict(model, optimizer)` gives weights and moments as DTensors. `dcp.save` lets every rank write its own part of
-# them, and `.metadata` with where each part belongs. `dcp.load` fills a state of the same form in place, on any number of
-# ranks: each reads the rows that it needs. All of these are collective.
+# The obvious way is to collect the whole state on rank 0 and to write one file. `get_state_dict` can do that
+# (`full_state_dict=True`; `cpu_offload=True` keeps it on rank 0 alone). Weights and both moments are 12 bytes a weight, in one
+# place: 84 GB for seven billion weights, on a rank that was to hold a share. Measured here, on 4 ranks:
+
+
+# %%
+def collect_full(only_rank_0=False):
+    mesh = init_device_mesh(sandbox.device().type, (dist.get_world_size(),))
+    state = new_state(CONFIG, mesh)
+    if only_rank_0 and dist.get_rank() != 0:
+        return
+    options = StateDictOptions(full_state_dict=True, cpu_offload=True)
+    get_state_dict(state.model, state.optimizer, options=options)
+
+
+run = sandbox.launch(collect_full, world_size=4, memory=True)
+for rank in (0, 3):
+    print(f"rank {rank}: {run.memory.describe_peak(rank)}")
+
+# %% [markdown]
+# Rank 0 holds the whole state in buffers. (The peak of rank 3 is older: a model is whole for a moment when it is created.) And
+# it is a gather. `if rank == 0: get_state_dict(...)` looks like a saving, and waits for ever for the ranks that do not come:
+
+# %%
+try:
+    sandbox.launch(collect_full, True, world_size=2)
+except sandbox.DeadlockError as error:
+    print(error)
+
+# %% [markdown]
+# So every rank saves what it holds. `get_state_dict(model, optimizer)` gives weights and moments as DTensors. `dcp.save` lets
+# every rank write its own part of them, and rank 0 `.metadata`: where each part belongs. `dcp.load` fills a state of the same
+# form in place, on any number of ranks: each reads the rows that it needs. All of these are collective.
 #
 # What else must come back: the scheduler (`state_dict()`, `load_state_dict()`), `step`, and each rank's random state
-# (`torch.get_rng_state()`), which dropout draws from. That one belongs to a rank of a world of this size: restore it only
-# if as many ranks load as saved. If not, leave the ranks' random states as they are, each its own.
+# (`torch.get_rng_state()`), which dropout would draw from. That one belongs to a rank of a world of this size: restore it
+# only if as many ranks load as saved. If not, leave the ranks' random states as they are, each its own.
 #
 # `dcp.save` takes what is not sharded for the same on every rank, and stores it *once per key*.
 # `DefaultLoadPlanner(allow_partial_load=True)` leaves as it is what the checkpoint has no entry for.
@@ -248,7 +289,47 @@ def load_shards(directory, state):
 fsdp04.check_shards(save_shards, load_shards)
 
 # %% [markdown]
+# Four ranks save, three load. Look at the rows of one weight, before and after, and at the files: four of shards, one that says
+# where each belongs.
+
+
+# %% tags=["raises-exception"]
+def save_or_load(directory):
+    mesh = init_device_mesh(sandbox.device().type, (dist.get_world_size(),))
+    state = new_state(CONFIG, mesh)
+    if dist.get_world_size() == 4:
+        save_shards(directory, state)
+    else:
+        load_shards(directory, state)
+    return sandbox.show_sharding(state.model.head.weight)
+
+
+with tempfile.TemporaryDirectory() as directory:
+    for world_size in (4, 3):
+        display(sandbox.launch(save_or_load, directory, world_size=world_size).results[0])
+    for path in sorted(Path(directory).iterdir()):
+        print(f"{path.name:14} {path.stat().st_size:>8,} bytes")
+
+# %% [markdown]
 # ## Step 4 · A record of every file · 10 points
+#
+# Which of these files are as they were written? A rank may have died in the middle of one. A machine that lost its power may
+# have kept the name of a file and half of its content. A disk may return a wrong bit. `dcp.load` would tell you some of that.
+# Flip one byte, sixty times, and see:
+
+# %% tags=["raises-exception"]
+fsdp04.count_silent_flips(save_shards, load_shards)
+
+# %% [markdown]
+# Training would go on, from something else. So a *record* is written with the checkpoint: for every file its size and the
+# SHA-256 of its content. A directory is complete if it has a record and all files are there, as recorded, no fewer and no more.
+#
+# - All files count: those in folders below, and hidden ones, for `.metadata` is one.
+# - The directory will be renamed after the record is written: record paths relative to it.
+# - The record itself may be torn. Whatever it holds, `is_complete` says False rather than raise.
+#
+# *Predict:* a record lists files line by line, and `is_complete` checks what is listed. Its end is lost in a crash. What does
+# `is_complete` say of a file whose line is gone?
 
 
 # %% nbgrader={"grade": false, "grade_id": "record", "locked": false, "schema_version": 3, "solution": true, "task": false}
@@ -292,6 +373,31 @@ fsdp04.check_record(write_record, is_complete)
 
 # %% [markdown]
 # ## Step 5 · Complete or absent · 16 points
+#
+# A save takes many changes of files, and a rank may die between any two of them, or in the middle of a write. *Atomic* means:
+# whenever that is, what is found afterwards is the new checkpoint, whole, or the one before it, untouched. No file system
+# writes a directory of files in one go. But it renames one in one go. So:
+#
+# 1. Write into a directory under another name, at which `latest_complete` does not look. What an earlier crash left there
+#    goes first.
+# 2. When all ranks have written, rank 0 writes the record.
+# 3. Rank 0 renames the directory: that is the *commit*. Before it there is nothing, after it there is everything.
+#
+# Ranks are processes that run at their own pace. Where one relies on what another has done, there must be a barrier between
+# the two.
+#
+# `latest_complete` looks for the newest by step, and believes no name: what the record does not confirm is passed over for the one
+# before it. If a torn directory has the name that the new checkpoint needs, it must go: `os.rename` does not replace a
+# directory with files in it.
+#
+# (A power cut can undo what was not flushed to the disk yet: `os.fsync` on the files, and on the directory, before and after
+# the rename. `dcp.save` flushes its own files. On object stores there is no rename; there, the record written last is the commit.)
+#
+# The check kills a rank at twenty points of your save: before, in the middle of and after files, around the commit. It fills the disk, tears
+# files after the commit, makes a rank slow. Each time the run must go on from what `latest_complete` returns, and save again
+# amid the debris. It takes some ten seconds.
+#
+# *Predict:* a rank is killed just before the rename. What is in `root`, and what does `latest_complete` return?
 
 
 # %% nbgrader={"grade": false, "grade_id": "checkpoint", "locked": false, "schema_version": 3, "solution": true, "task": false}
@@ -330,7 +436,34 @@ def latest_complete(root):
 fsdp04.check_checkpoint(save_checkpoint, latest_complete, load_shards)
 
 # %% [markdown]
+# See it for yourself: rank 1 is killed in its second save, at its 50th change of files (try others).
+
+
+# %% tags=["raises-exception"]
+def save_twice(root):
+    mesh = init_device_mesh(sandbox.device().type, (dist.get_world_size(),))
+    state = new_state(CONFIG, mesh)
+    for _ in range(2):
+        train_step(state, sample_ids(state.step, dist.get_rank(), 2, CONFIG), CONFIG)
+        save_checkpoint(root, state)
+
+
+with tempfile.TemporaryDirectory() as root:
+    kill = sandbox.Kill(rank=1, at=sandbox.FileChange(50))
+    try:
+        sandbox.launch(save_twice, root, world_size=2, faults=[kill])
+    except sandbox.SandboxError as error:
+        print(error)
+    print("left behind:", ", ".join(sorted(path.name for path in Path(root).iterdir())))
+    print("the newest complete one:", latest_complete(root))
+
+# %% [markdown]
 # ## Step 6 · Keep the newest · 6 points
+#
+# A checkpoint of a large model has terabytes, and one is made every few minutes. So the old ones are removed. The danger is in
+# counting: `num_kept` of the *complete* ones are to stay. If torn ones are counted too, the last good one may go.
+#
+# *Predict:* in which order should a save and the removal of the oldest be done?
 
 
 # %% nbgrader={"grade": false, "grade_id": "keep_newest", "locked": false, "schema_version": 3, "solution": true, "task": false}
@@ -352,6 +485,18 @@ fsdp04.check_keep_newest(keep_newest, save_checkpoint, latest_complete)
 
 # %% [markdown]
 # ## Step 7 · A loop that any generation can enter · 16 points
+#
+# An elastic launcher (torchrun, Ray Train, here `sandbox.launch_elastic`) watches the ranks. When one dies, it stops all others, for
+# their collectives can never end, and starts a new *generation* of processes, on as many ranks as there are places. What the
+# processes knew is gone. So one and the same function must start a run and continue it:
+#
+# - Build the state, as at the start. If there is a complete checkpoint, load it: all ranks the same one.
+# - Train from `state.step` to `num_steps`. Save when it is time, and after the last step; keep `num_kept`.
+#
+# Everything else follows from steps 1 to 6. What is lost by a crash are the steps since the last save, at most `save_every`; they are
+# done again, with the same samples and the same noise, so they come out the same.
+#
+# *Predict:* 4 ranks, `save_every` 3, and a rank dies in the step after step 7. With which step does the next generation begin?
 
 
 # %% nbgrader={"grade": false, "grade_id": "train", "locked": false, "schema_version": 3, "solution": true, "task": false}
@@ -379,3 +524,19 @@ def train(config, root):
 
 # %% tags=["raises-exception"] nbgrader={"grade": true, "grade_id": "check_train", "locked": true, "points": 16, "schema_version": 3, "solution": false, "task": false}
 fsdp04.check_train(train)
+
+# %% [markdown]
+# Now look at a whole run. It starts on 4 ranks, loses one, a rank is killed in the middle of a save, and the lost one comes back.
+# *Predict:* how many of the 16 steps are done twice?
+
+# %% tags=["raises-exception"]
+fsdp04.draw_losses(
+    train,
+    CONFIG,
+    world_size=(2, 4),
+    faults={
+        0: [sandbox.Lose(rank=3, at=sandbox.Step(6))],
+        1: [sandbox.Kill(rank=0, at=sandbox.Save(2))],
+        2: [sandbox.Join(num_ranks=1, at=sandbox.Step(6))],
+    },
+)

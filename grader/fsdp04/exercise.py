@@ -4,8 +4,9 @@ from grader import check
 from grader.exercise import Asked, Exercise
 
 _GIVEN = """
-dataclass hashlib json os shutil Path torch dist dcp DefaultLoadPlanner get_state_dict
-set_state_dict init_device_mesh fully_shard LambdaLR sandbox fsdp04 toys
+dataclass hashlib json os shutil tempfile Path torch dist dcp DefaultLoadPlanner
+StateDictOptions get_state_dict set_state_dict init_device_mesh fully_shard LambdaLR
+sandbox fsdp04 toys
 CONFIG TrainState new_state train_step
 """
 EXERCISE = Exercise(

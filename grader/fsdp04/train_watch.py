@@ -10,7 +10,7 @@ from typing import Any
 
 import torch
 import torch.distributed as dist
-from torch import nn
+from torch import Tensor, nn
 from torch.nn.modules.module import register_module_forward_hook
 from torch.optim.optimizer import (
     register_optimizer_step_post_hook,
@@ -24,12 +24,13 @@ from sandbox import toys
 
 @dataclass(frozen=True)
 class WatchedStep:
-    """One optimizer step of one rank: the model's inputs, the learning rate, the weights.
+    """One optimizer step of one rank: the model's inputs, loss, learning rate, weights.
 
     `before` are the weights before the step, of a generation's first step; else it is empty.
     """
 
     inputs: list[tuple[int, ...]]
+    loss: float  # what toys.next_token_loss gave last
     lr: float
     before: dict[str, Shard]
     weights: dict[str, Shard]
@@ -56,7 +57,10 @@ class TrainWatch:
         self._inputs: list[tuple[int, ...]] = []
         self._before: dict[str, Shard] = {}
         self._lr = 0.0
+        self._loss = float("nan")
         self._is_first = True
+        self._next_token_loss = toys.next_token_loss
+        toys.next_token_loss = self._note_loss  # here alone: this process ends with the run
         register_module_forward_hook(self._after_forward)
         register_optimizer_step_pre_hook(self._before_step)
         register_optimizer_step_post_hook(self._after_step)
@@ -65,6 +69,11 @@ class TrainWatch:
         if isinstance(module, toys.Transformer) and torch.is_grad_enabled():
             self._model = module
             self._inputs += [tuple(row) for row in args[0].tolist()]
+
+    def _note_loss(self, *args: Any, **kwargs: Any) -> Tensor:
+        loss = self._next_token_loss(*args, **kwargs)
+        self._loss = loss.item()
+        return loss
 
     def _before_step(self, optimizer: torch.optim.Optimizer, *_: Any) -> None:
         if not self._inputs or self._model is None:
@@ -77,7 +86,7 @@ class TrainWatch:
         if not self._inputs or self._model is None:
             return
         weights = shards_of(self._model.named_parameters())
-        step = WatchedStep(self._inputs, self._lr, self._before, weights)
+        step = WatchedStep(self._inputs, self._loss, self._lr, self._before, weights)
         with self._path.open("ab") as file:
             file.write(pickle.dumps(step))
         self._inputs, self._before, self._is_first = [], {}, False
