@@ -1,7 +1,9 @@
 """Saves that go wrong: killed at a point, on a full disk, torn afterwards, with a slow rank."""
 
 import contextlib
+import os
 import shutil
+import tempfile
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -150,6 +152,7 @@ def observe_save(
 
 
 def _save(save_checkpoint: SaveCheckpoint, root: str, truth: Truth, step: int) -> None:
+    tempfile.tempdir = os.path.dirname(root)  # what a killed rank leaves goes with the check's own
     state = new_state(CASE)
     fill(state, truth, step)
     save_checkpoint(root, state)

@@ -2,6 +2,7 @@
 
 import contextlib
 import pickle
+import tempfile
 from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -94,6 +95,8 @@ class TrainWatch:
 
 def observe_train(train: Any, config: Mapping[str, Any], root: str, folder: str) -> None:
     """Run the loop; its steps are appended to files in `folder`."""
+    tempfile.tempdir = folder + "-temporary"  # what a killed rank leaves goes with the folder's
+    Path(tempfile.tempdir).mkdir(exist_ok=True)
     TrainWatch(folder, any(Path(root).rglob(".metadata")))  # dcp's: the last file of a save
     train(dict(config), root)
 
