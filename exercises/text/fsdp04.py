@@ -234,7 +234,8 @@ except sandbox.DeadlockError as error:
 # only if as many ranks load as saved. If not, leave the ranks' random states as they are, each its own.
 #
 # `dcp.save` takes what is not sharded for the same on every rank, and stores it *once per key*.
-# `DefaultLoadPlanner(allow_partial_load=True)` leaves as it is what the checkpoint has no entry for.
+# `DefaultLoadPlanner(allow_partial_load=True)` leaves as it is what the checkpoint has no entry for (a weight that is missing too,
+# and without a word: whoever renames layers should know).
 #
 # *Predict:* the learning rate is in the optimizer's `param_groups`, which are saved. What goes wrong without the scheduler's
 # state, and in which step after loading?

@@ -56,6 +56,8 @@ def check_keep_newest(
         Check("keep_newest", proof, keep_newest) as check,
         tempfile.TemporaryDirectory(prefix="shardlab-") as path,
     ):
+        nowhere = str(Path(path, "none"))
+        check.launch(observe_retention, keep_newest, [nowhere], [1], world_size=1)
         roots = [str(Path(path, f"{number}")) for number in range(len(CASES))]
         saved = (observe_saves, save_checkpoint, latest_complete, roots, truths()[1])
         places = check.launch(*saved, world_size=1).results[0]
@@ -65,8 +67,7 @@ def check_keep_newest(
                 largest = max(files_of(Path(paths[step])), key=lambda file: file.stat().st_size)
                 damage(largest, Damage.CUT)
         before = [_digests(paths) for paths in places]
-        roots = [*roots, str(Path(path, "none"))]
-        num_kept = [*(case.num_kept for case in CASES), 1]
+        num_kept = [case.num_kept for case in CASES]
         check.launch(observe_retention, keep_newest, roots, num_kept, world_size=1)
         for case, paths, digests in zip(CASES, places, before, strict=True):
             check.judge(judge_retention(case, digests, _digests(paths)))
@@ -98,7 +99,7 @@ def observe_saves(
 def observe_retention(
     keep_newest: KeepNewest, roots: Sequence[str], num_kept: Sequence[int]
 ) -> None:
-    """Remove what need not be kept; the last root is not there."""
+    """Remove what need not be kept; a root may not be there."""
     for root, count in zip(roots, num_kept, strict=True):
         keep_newest(root, count)
 

@@ -2,7 +2,7 @@
 
 import tempfile
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -14,7 +14,9 @@ from grader.fsdp04.judge_train import Uninterrupted, judge_generations, judge_un
 from grader.fsdp04.train_watch import observe_train, read_generations
 from grader.mistakes import Mistake
 from grader.verdict import Failure
+from grader.whose_line import function_at
 from sandbox.elastic.elastic_run import ElasticRun
+from sandbox.errors import CollectiveMismatchError, DeadlockError
 from sandbox.faults import Join, Kill, Lose, Save, Step
 from sandbox.faults.fault import Fault
 
@@ -111,17 +113,23 @@ def _run_interrupted(
     check: Check, train: Train, case: Interrupted, place: Path, truth: Uninterrupted
 ) -> None:
     root, folder = _make(place)
-    run = check.launch_elastic(
-        observe_train,
-        train,
-        case.config,
-        root,
-        folder,
-        world_size=case.world_size,
-        max_restarts=case.num_deaths,
-        faults=case.faults,
-        case=case.text,
-    )
+    try:
+        run = check.launch_elastic(
+            observe_train,
+            train,
+            case.config,
+            root,
+            folder,
+            world_size=case.world_size,
+            max_restarts=case.num_deaths,
+            faults=case.faults,
+            case=case.text,
+        )
+    except (DeadlockError, CollectiveMismatchError) as error:
+        if function_at(explain.site_of(error), [train]) == "load_shards":
+            failure = explain.failure_of(error)
+            check.judge(replace(failure, mistake=Mistake.LOADED_BY_SOME_RANKS))
+        raise
     check.judge(judge_ends(run))
     check.judge(judge_generations(read_generations(Path(folder)), truth, case.config))
 

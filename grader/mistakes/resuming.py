@@ -60,3 +60,7 @@ SCHEDULER_TIMES_N = (
     "The learning rate is not the one that the schedule gives for this step.",
     "one scheduler.step() per optimizer step on each rank, whatever the number of ranks",
 )
+LOADED_BY_SOME_RANKS = (
+    "Some ranks load the checkpoint, and the others begin to train without it.",
+    "every rank loads; if rank 0 looks for the newest one, it tells the others: broadcast",
+)

@@ -1,7 +1,7 @@
 """Only rank 0 finds the checkpoint, and loads it alone."""
 
 CHECK = "train"
-CODE = "DEADLOCK"
+CODE = "LOADED_BY_SOME_RANKS"
 
 
 def train(config, root):
