@@ -437,7 +437,8 @@ def latest_complete(root):
 fsdp04.check_checkpoint(save_checkpoint, latest_complete, load_shards)
 
 # %% [markdown]
-# See it for yourself: rank 1 is killed in its second save, at its 50th change of files (try others).
+# See it for yourself: rank 1 is killed in the middle of its second save. (`sandbox.FileChange(50)` would be its 50th change of
+# files, and so on: these are the points that the check goes through.)
 
 
 # %% tags=["raises-exception"]
@@ -450,7 +451,7 @@ def save_twice(root):
 
 
 with tempfile.TemporaryDirectory() as root:
-    kill = sandbox.Kill(rank=1, at=sandbox.FileChange(50))
+    kill = sandbox.Kill(rank=1, at=sandbox.Save(2))
     try:
         sandbox.launch(save_twice, root, world_size=2, faults=[kill])
     except sandbox.SandboxError as error:
