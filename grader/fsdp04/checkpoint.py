@@ -25,7 +25,8 @@ from grader.verdict import Failure
 
 NUM_KILLS = 20
 SEED = 2
-NUM_TORN_TOGETHER = 6  # that two ranks look at, which must agree
+NUM_TOGETHER = 6  # torn folders that two ranks look at, which must agree
+NUM_AT_ONCE = 10  # kills, before what they left is looked at
 
 
 def check_checkpoint(
@@ -51,15 +52,18 @@ def check_checkpoint(
         with naming_races(check):
             run = check.launch(*launched, world_size=CASE.world_size, case="saving on 2 ranks")
         check.judge(judge_newest(run.results))
-        points = choose(kill_points(changes), NUM_KILLS, SEED)
-        scenarios = [saving.kill(point, number) for number, point in enumerate(points)]
-        num_bytes = sum(file.stat().st_size for file in files_of(saved)) // 2  # of one checkpoint
-        for after_bytes in (0, num_bytes // (2 * CASE.world_size)):
-            scenarios.append(_as_scenario(check, saving.fill_disk(after_bytes)))
         torn = list(tear(saved, saving.base, Path(path, "torn")))
-        recover(check, functions, [*scenarios, *torn], saving.truths)
-        cut = [scenario for scenario in torn if not scenario.is_continued][:NUM_TORN_TOGETHER]
-        recover(check, functions, cut, saving.truths, world_size=CASE.world_size)
+        recover(check, functions, torn, saving.truths)
+        looked_at = [scenario for scenario in torn if not scenario.is_continued]
+        recover(check, functions, looked_at[:NUM_TOGETHER], saving.truths, world_size=2)
+        num_bytes = sum(file.stat().st_size for file in files_of(saved)) // 2  # of one checkpoint
+        full = [saving.fill_disk(n) for n in (0, num_bytes // (2 * CASE.world_size))]
+        recover(check, functions, [_as_scenario(check, each) for each in full], saving.truths)
+        points = choose(kill_points(changes), NUM_KILLS, SEED)
+        for first in range(0, NUM_KILLS, NUM_AT_ONCE):
+            some = enumerate(points[first : first + NUM_AT_ONCE], start=first)
+            scenarios = [saving.kill(point, number) for number, point in some]
+            recover(check, functions, scenarios, saving.truths)
         slow = _as_scenario(check, saving.slow_down([len(own) for own in changes]))
         recover(check, functions, [slow], saving.truths, Mistake.TEMP_DIR_RACE)
 
