@@ -66,6 +66,7 @@ def new_state(case: Case, seed: int = 0, lr: float = LEARNING_RATE) -> TrainStat
 def fill(state: TrainState, truth: Truth, step: int) -> None:
     """Make `state` that of the uninterrupted run after `step` steps: cheaper than training."""
     rank, world_size = dist.get_rank(), dist.get_world_size()
+    state.optimizer.state.clear()
     for name, weight in state.model.named_parameters():
         first, stop = chunk_rows(len(weight), rank, world_size)
         _local(weight).copy_(truth.weights[name][first:stop])
