@@ -49,7 +49,7 @@ def check_checkpoint(
         whole = Scenario(str(saved), "after a save in which nothing happened", (NEXT_STEP,), False)
         recover(check, functions, [whole], saving.truths, Mistake.NOT_COMMITTED, CASE.world_size)
         launched = (observe_newest, *functions, str(saving.path / "newest"), CASE, saving.truths[1])
-        with naming_races(check):
+        with naming_races(check, saving.path):
             run = check.launch(*launched, world_size=CASE.world_size, case="saving on 2 ranks")
         check.judge(judge_newest(run.results))
         torn = list(tear(saved, saving.base, Path(path, "torn")))

@@ -57,7 +57,7 @@ class Saving:
         options: dict[str, Any] = {"world_size": self.world_size, "case": case}
         if faults:
             return self.check.launch(*saved, False, faults=faults, **options).results
-        with naming_races(self.check):
+        with naming_races(self.check, self.path):
             return self.check.launch(*saved, True, **options).results
 
     def copy_base(self, name: str) -> Path:
@@ -110,7 +110,7 @@ class Saving:
         try:
             self.save(root, NEXT_STEP, faults)
         except RankError as error:
-            came = f"{error.exc_type}: {error.exc_message}"
+            came = f"{error.exc_type}: {error.exc_message}".replace(str(root), "root")
             expected = "a save is none the worse for a slow rank"
             return Failure(
                 mistake=Mistake.TEMP_DIR_RACE, expected=expected, came=came[:200], where=what
@@ -119,13 +119,15 @@ class Saving:
 
 
 @contextlib.contextmanager
-def naming_races(check: Check) -> Iterator[None]:
+def naming_races(check: Check, path: Path) -> Iterator[None]:
     """Say of a rank that misses a file what it is: rank 0 has moved it, without waiting."""
     try:
         yield
     except RankError as error:
         if error.exc_type == "FileNotFoundError" and error.rank:
-            check.judge(replace(explain.failure_of(error), mistake=Mistake.TEMP_DIR_RACE))
+            failure = explain.failure_of(error)
+            came = failure.came.replace(str(path), "root")  # another name each time
+            check.judge(replace(failure, mistake=Mistake.TEMP_DIR_RACE, came=came))
         raise
 
 

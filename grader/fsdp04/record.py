@@ -120,7 +120,7 @@ def _ask(is_complete: IsComplete, directory: str) -> Answer:
     except NotImplementedError:
         raise
     except Exception as error:  # whatever it is, it is told
-        return f"{type(error).__name__}: {error}"
+        return f"{type(error).__name__}: {error}".replace(directory, "directory")
 
 
 # -- judge ----------------------------------------------------------------------------------------

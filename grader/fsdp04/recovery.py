@@ -104,8 +104,15 @@ def _recover(
     except NotImplementedError:
         raise
     except (Exception, CheckpointException) as error:  # whatever it is, it is told
-        return Recovery(**seen, trouble=f"{type(error).__name__}: {error}"[:300])
+        return Recovery(**seen, trouble=_describe(error, scenario.root))
     return Recovery(**{**seen, "stage": ""})
+
+
+def _describe(error: BaseException, root: str) -> str:
+    """Return what was raised; the folder's name is another one each time, and left out."""
+    if isinstance(error, CheckpointException) and error.failures:
+        error, _ = next(iter(error.failures.values()))
+    return f"{type(error).__name__}: {error}".replace(root, "root")[:200]
 
 
 def _find(latest_complete: LatestComplete, root: str) -> str | None:

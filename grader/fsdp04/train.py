@@ -62,7 +62,7 @@ class Interrupted:
 
 CASES = (
     Interrupted(
-        "4 ranks, one lost before step 4; 3, one killed in the save of step 6; 3, one joins; 4",
+        "4 ranks, one lost in step 4; 3, one killed in the save of step 6; 3, one joins; 4",
         (2, 4),
         {
             0: [Lose(rank=3, at=Step(5))],
