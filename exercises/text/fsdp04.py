@@ -36,6 +36,7 @@ import json
 import os
 import shutil
 import tempfile
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -546,3 +547,159 @@ fsdp04.draw_losses(
 # %% [markdown]
 # The last digits of the losses differ: CONFIG trains in fp32, and other numbers of ranks add up in another order. That is why the
 # check compares in float64.
+
+# %% [markdown]
+# ## Step 8 · Train on while it is written · 10 points
+#
+# A save makes every rank wait for the disk. On a large run that is minutes, some of them every hour. But what has to stand
+# still is only the *state*, and only until it is copied: to the host's memory, in seconds. The copy can then be written by a
+# thread, while the next steps change the original.
+#
+# `dcp.async_save(...)` does this: it copies, returns a `Future`, and saves the copy in a thread. Three things are left to you:
+#
+# - **When it is complete.** The record and the rename come after the writing, on their own: nobody may be there to ask for
+#   the result. So a second thread waits for the first, and commits.
+# - **The group.** The ranks' threads talk to each other while the ranks train. On one group every rank must issue the same
+#   collectives in the same order, and two threads keep no order. So they get a `group` of their own: `process_group=group`.
+#   (The same group again and again: `dist.new_group` is itself collective.)
+# - **One at a time.** A save that takes longer than it is to the next one would pile up copies. `previous` is the Future that
+#   the save before returned: wait for it first. That is also where its error comes out, if the disk was full.
+#
+# *Predict:* what would the checkpoint hold if the thread wrote the weights themselves, not a copy?
+
+
+# %% nbgrader={"grade": false, "grade_id": "save_async", "locked": false, "schema_version": 3, "solution": true, "task": false}
+def save_async(root, state, group, previous):
+    """Begin to save `state` as it is now; return a Future, which is done when it is complete.
+
+    The checkpoint is one of save_checkpoint's kind. The ranks' threads use `group` alone. `previous`
+    is the Future of the save before, or None. Collective: all ranks.
+    """
+    ### BEGIN SOLUTION
+    if previous is not None:
+        previous.result()
+    final, writing = Path(root, f"step-{state.step:06}"), Path(root, f"async-{state.step:06}")
+    if dist.get_rank() == 0:
+        shutil.rmtree(writing, ignore_errors=True)
+    dist.barrier()
+    written = dcp.async_save(collect(state), checkpoint_id=writing, process_group=group)
+
+    def commit():
+        written.result()
+        if dist.get_rank() == 0 and not is_complete(final):
+            write_record(writing)
+            shutil.rmtree(final, ignore_errors=True)
+            os.rename(writing, final)
+        dist.barrier(group)
+
+    return ThreadPoolExecutor(1).submit(commit)
+    ### END SOLUTION
+
+
+# %% tags=["raises-exception"] nbgrader={"grade": true, "grade_id": "check_save_async", "locked": true, "points": 10, "schema_version": 3, "solution": false, "task": false}
+fsdp04.check_save_async(save_async, latest_complete, load_shards)
+
+# %% [markdown]
+# ## Step 9 · The loop under Ray Train · 10 points
+#
+# Ray Train does for a cluster what `launch_elastic` does here: it starts the workers, notices when one dies, and starts the
+# loop again on as many as there is room for. Its part of checkpointing is the commit. `ray.train.report(metrics, checkpoint=…)`
+# takes each rank's files; the checkpoint counts when every rank's have arrived. `ray.train.get_checkpoint()` gives the newest
+# that counts, or None, and `checkpoint.as_directory()` is a context that gives its directory.
+#
+# What must be in it, and what follows from the step, is your part, and done: `save_shards`, `load_shards`, `sample_ids`,
+# `mask_tokens`. So this is `train` once more, with Ray in the place of `save_checkpoint` and `latest_complete`.
+#
+# `report` waits for all ranks: every rank calls it, equally often, each with a `Checkpoint.from_directory(...)` of a temporary
+# directory of its own. (The first import of Ray takes some seconds.)
+
+# %% nbgrader={"grade": false, "grade_id": "ray_imports", "locked": true, "schema_version": 3, "solution": false, "task": false}
+import ray.train
+from ray.train import Checkpoint, CheckpointConfig, FailureConfig, RunConfig, ScalingConfig
+from ray.train.torch import TorchConfig, TorchTrainer
+
+
+# %% nbgrader={"grade": false, "grade_id": "train_loop", "locked": false, "schema_version": 3, "solution": true, "task": false}
+def train_loop_per_worker(config):
+    """Train to step num_steps, from Ray's newest checkpoint, if there is one.
+
+    After every save_every steps and after the last, every rank saves its shards, and reports
+    {"step": state.step} with its checkpoint.
+    """
+    rank, world_size = dist.get_rank(), dist.get_world_size()
+    mesh = init_device_mesh(sandbox.device().type, (world_size,))
+    ### BEGIN SOLUTION
+    state = new_state(config, mesh)
+    if checkpoint := ray.train.get_checkpoint():
+        with checkpoint.as_directory() as directory:
+            load_shards(directory, state)
+    while state.step < config["num_steps"]:
+        train_step(state, sample_ids(state.step, rank, world_size, config), config)
+        if state.step % config["save_every"] == 0 or state.step == config["num_steps"]:
+            with tempfile.TemporaryDirectory() as directory:
+                save_shards(directory, state)
+                reported = Checkpoint.from_directory(directory)
+                ray.train.report({"step": state.step}, checkpoint=reported)
+    ### END SOLUTION
+
+
+# %% [markdown]
+# The check runs your loop on warm ranks, with Ray Train's functions as in a real run, and takes a rank away from it.
+
+# %% tags=["raises-exception"] nbgrader={"grade": true, "grade_id": "check_train_loop", "locked": true, "points": 10, "schema_version": 3, "solution": false, "task": false}
+fsdp04.check_train_loop(train_loop_per_worker)
+
+# %% [markdown]
+# ## Step 10 · A trainer that is elastic · 4 points
+#
+# - `ScalingConfig(num_workers=(2, 4))` takes any number of workers in that range: as many as there is room for, when it starts
+#   and after each failure; while all goes well it looks for more room every 60 seconds.
+# - `FailureConfig(max_failures=3)` starts again after three failures, and gives up at the fourth. The default is 0: the first
+#   worker that dies ends the run.
+# - `CheckpointConfig(num_to_keep=…)` removes old checkpoints. The default keeps all of them.
+#
+# The last two belong into the `RunConfig`, beside `storage_path`.
+#
+# *Predict:* the global batch is 12. What happens in a range of (2, 5)?
+
+
+# %% nbgrader={"grade": false, "grade_id": "make_trainer", "locked": false, "schema_version": 3, "solution": true, "task": false}
+def make_trainer(num_workers, storage_path):
+    """Return a TorchTrainer of train_loop_per_worker with CONFIG, on CPU workers over gloo.
+
+    `num_workers` is (fewest, most). It survives 3 failures and keeps CONFIG["num_kept"] checkpoints.
+    """
+    ### BEGIN SOLUTION
+    return TorchTrainer(
+        train_loop_per_worker,
+        train_loop_config=CONFIG,
+        scaling_config=ScalingConfig(num_workers=num_workers, use_gpu=False),
+        torch_config=TorchConfig(backend="gloo"),
+        run_config=RunConfig(
+            storage_path=storage_path,
+            failure_config=FailureConfig(max_failures=3),
+            checkpoint_config=CheckpointConfig(num_to_keep=CONFIG["num_kept"]),
+        ),
+    )
+    ### END SOLUTION
+
+
+# %% tags=["raises-exception"] nbgrader={"grade": true, "grade_id": "check_make_trainer", "locked": true, "points": 4, "schema_version": 3, "solution": false, "task": false}
+fsdp04.check_make_trainer(make_trainer)
+
+# %% [markdown]
+# ## What survives a resize
+#
+# Your `save_shards` and `load_shards` beside DeepSpeed's checkpoints: each saved on 4 ranks after three steps, loaded on 4 and on 2,
+# into other weights. Then one more step: its moments and weights say whether the optimizer's state came along.
+#
+# *Predict:* a ZeRO checkpoint holds a file per rank, with this rank's part of one long flat vector. What of that fits 2 ranks?
+
+# %% tags=["raises-exception"]
+fsdp04.compare_resizes(new_state, save_shards, load_shards)
+
+# %% [markdown]
+# ZeRO's own checkpoint goes on where as many ranks load it, and refuses otherwise. To take the weights alone is possible on any
+# number, and starts AdamW cold. *Universal* is what `ds_to_universal.py` makes of such a checkpoint, in a run of its own: the
+# partitions put together again, a file for each weight and each of its moments. DCP does not need that step: what it wrote says
+# where each piece belongs, and every rank reads what it needs.

@@ -1,9 +1,8 @@
 """Step 8: a TorchTrainer with the right settings, whose own loop and config train."""
 
-import os
 import tempfile
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Sequence
+from dataclasses import replace
 from typing import Any
 
 import torch
@@ -15,6 +14,7 @@ from grader.fsdp01.loop_run import LoopRun
 from grader.fsdp01.loop_watch import LoopStep, LoopWatch
 from grader.fsdp01.train_loop import failure_of_hang
 from grader.mistakes import Mistake
+from grader.trainer_settings import Settings, plain_path, settings_of
 from grader.verdict import Failure
 from sandbox import toys
 from sandbox.errors import CollectiveMismatchError, DeadlockError, RankError
@@ -33,18 +33,6 @@ CONFIG: dict[str, Any] = {
     "num_epochs": 2,
     "seed": 0,
 }
-
-
-@dataclass(frozen=True)
-class Settings:
-    """What a trainer was made with; `config` is a text if it is no CONFIG."""
-
-    kind: str
-    num_workers: object = None
-    use_gpu: object = None
-    backend: object = None
-    storage_path: object = None
-    config: object = None
 
 
 def check_make_trainer(make_trainer: MakeTrainer) -> None:
@@ -70,44 +58,13 @@ def observe_settings(make_trainer: MakeTrainer, path: str) -> list[Settings]:
     from grader.ray_made import refusing_fit
 
     with refusing_fit():
-        return [_settings_of(make_trainer(num_workers, path)) for num_workers in NUM_WORKERS]
-
-
-def _settings_of(trainer: object) -> Settings:
-    from ray.train.torch import TorchConfig, TorchTrainer
-
-    kind = type(trainer).__name__
-    if not isinstance(trainer, TorchTrainer):
-        return Settings(kind)
-    made: Any = trainer  # what it was made with, Ray declares nowhere
-    scaling, backend = made.scaling_config, made.backend_config
-    return Settings(
-        kind="TorchTrainer",
-        num_workers=scaling.num_workers,
-        use_gpu=bool(scaling.use_gpu),
-        backend=backend.backend if isinstance(backend, TorchConfig) else type(backend).__name__,
-        storage_path=_plain_path(made.run_config.storage_path),
-        config=made.train_loop_config and describe_config(made.train_loop_config),
-    )
-
-
-def _plain_path(path: object) -> str:
-    return os.path.normpath(str(path).removeprefix("file://"))
-
-
-def describe_config(config: Mapping[str, Any]) -> str:
-    """Return "CONFIG", or in what the config differs from it."""
-    other = [key for key in CONFIG if key not in config or config[key] != CONFIG[key]]
-    if not other:
-        return "CONFIG"
-    told = [f"{key!r}: {config[key]!r}" if key in config else f"no {key!r}" for key in other]
-    return ", ".join(told)
+        return [settings_of(make_trainer(number, path), CONFIG) for number in NUM_WORKERS]
 
 
 def judge_settings(seen: Sequence[Settings], path: str) -> Failure | None:
     """Judge the settings of each trainer; a loop may have been given its config before."""
     for num_workers, settings in zip(NUM_WORKERS, seen, strict=True):
-        expected = Settings("TorchTrainer", num_workers, False, "gloo", _plain_path(path), "CONFIG")
+        expected = Settings("TorchTrainer", num_workers, False, "gloo", plain_path(path), "CONFIG")
         for name, mistake in MISTAKE_OF_SETTING.items():
             wanted, came = getattr(expected, name), getattr(settings, name)
             if wanted != came and not (name == "config" and came is None):

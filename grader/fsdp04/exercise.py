@@ -4,9 +4,11 @@ from grader import check
 from grader.exercise import Asked, Exercise
 
 _GIVEN = """
+ThreadPoolExecutor
 dataclass hashlib json os shutil tempfile Path torch dist dcp DefaultLoadPlanner
 StateDictOptions get_state_dict set_state_dict init_device_mesh fully_shard LambdaLR
-sandbox fsdp04 toys
+sandbox fsdp04 toys ray Checkpoint CheckpointConfig FailureConfig RunConfig ScalingConfig
+TorchConfig TorchTrainer
 CONFIG TrainState new_state train_step
 """
 EXERCISE = Exercise(
@@ -23,6 +25,9 @@ EXERCISE = Exercise(
         "latest_complete": Asked(5, ("root",)),
         "keep_newest": Asked(6, ("root", "num_kept")),
         "train": Asked(7, ("config", "root")),
+        "save_async": Asked(8, ("root", "state", "group", "previous")),
+        "train_loop_per_worker": Asked(9, ("config",)),
+        "make_trainer": Asked(10, ("num_workers", "storage_path")),
     },
     given=frozenset(_GIVEN.split()),
 )

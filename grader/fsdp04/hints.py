@@ -38,6 +38,27 @@ TIERS = {
         "The same lines start a run and resume it: if there is a checkpoint, load it.",
         "while state.step < config['num_steps']: ids, train_step, and save if it is time.",
     ),
+    8: (
+        "What must be done before save_async returns, and what may come later?",
+        "dcp.async_save copies the state, returns, and writes in a thread. Who waits for that, to "
+        "commit?",
+        "A function that waits for it and commits, in a thread of yours: "
+        "ThreadPoolExecutor(1).submit(commit) returns the Future to return.",
+    ),
+    9: (
+        "It is `train`, with Ray in the place of your directory: who finds the newest checkpoint, "
+        "and who commits?",
+        "ray.train.get_checkpoint() is None or a Checkpoint; `with checkpoint.as_directory() as "
+        "directory:` gives a directory for load_shards.",
+        "with tempfile.TemporaryDirectory() as directory: save_shards(directory, state), then "
+        "ray.train.report({...}, checkpoint=Checkpoint.from_directory(directory)), on every rank.",
+    ),
+    10: (
+        "Which object says how many workers, which one where checkpoints go?",
+        "RunConfig takes storage_path, failure_config and checkpoint_config.",
+        "ScalingConfig(num_workers=num_workers), FailureConfig(max_failures=3), "
+        'CheckpointConfig(num_to_keep=CONFIG["num_kept"]), TorchConfig(backend="gloo").',
+    ),
 }
 
 hint = Hints(TIERS).show

@@ -14,6 +14,7 @@ from grader.mistakes import (
     resuming,
     running,
     sampling,
+    saving_async,
     sharding,
     training,
 )
@@ -127,6 +128,10 @@ class Mistake(Enum):
     WRONG_NUM_WORKERS = ray_training.WRONG_NUM_WORKERS
     WRONG_BACKEND = ray_training.WRONG_BACKEND
     STORAGE_PATH_UNUSED = ray_training.STORAGE_PATH_UNUSED
+    REPORTED_ELSEWHERE = ray_training.REPORTED_ELSEWHERE
+    NOT_ELASTIC = ray_training.NOT_ELASTIC
+    MAX_FAILURES_0 = ray_training.MAX_FAILURES_0
+    CHECKPOINTS_PILE_UP = ray_training.CHECKPOINTS_PILE_UP
     # counting_bytes
     ITEMSIZE_FORGOTTEN = counting_bytes.ITEMSIZE_FORGOTTEN
     PADDING_FORGOTTEN = counting_bytes.PADDING_FORGOTTEN
@@ -267,3 +272,12 @@ class Mistake(Enum):
     ONLY_GOOD_REMOVED = committing.ONLY_GOOD_REMOVED
     NEWEST_REMOVED = committing.NEWEST_REMOVED
     NOT_REMOVED = committing.NOT_REMOVED
+    # saving_async
+    ASYNC_SAVE_BLOCKS = saving_async.ASYNC_SAVE_BLOCKS
+    ASYNC_SNAPSHOT_RACE = saving_async.ASYNC_SNAPSHOT_RACE
+    ASYNC_ON_TRAINING_GROUP = saving_async.ASYNC_ON_TRAINING_GROUP
+    ASYNC_COMMITTED_EARLY = saving_async.ASYNC_COMMITTED_EARLY
+    ASYNC_COMMITTED_LATE = saving_async.ASYNC_COMMITTED_LATE
+    ASYNC_NOT_COMMITTED = saving_async.ASYNC_NOT_COMMITTED
+    ASYNC_NOT_WAITED = saving_async.ASYNC_NOT_WAITED
+    ASYNC_ERROR_LOST = saving_async.ASYNC_ERROR_LOST

@@ -65,3 +65,19 @@ STORAGE_PATH_UNUSED = (
     "Checkpoints would not go where make_trainer was told to put them.",
     "pass the argument on: RunConfig(storage_path=storage_path)",
 )
+REPORTED_ELSEWHERE = (
+    "The steps after which the loop reports are not those after which it is to save.",
+    "after every save_every steps and after the last, each once; count with state.step",
+)
+NOT_ELASTIC = (
+    "The trainer does not take any number of workers in the range that was asked for.",
+    "pass the pair on, as it is: ScalingConfig(num_workers=num_workers)",
+)
+MAX_FAILURES_0 = (
+    "The run does not survive as many failures as it should; by default it survives none.",
+    "RunConfig(failure_config=FailureConfig(max_failures=3))",
+)
+CHECKPOINTS_PILE_UP = (
+    "The trainer does not keep as many checkpoints as it should; by default it keeps all.",
+    'RunConfig(checkpoint_config=CheckpointConfig(num_to_keep=CONFIG["num_kept"]))',
+)

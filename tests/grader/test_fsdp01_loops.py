@@ -9,6 +9,7 @@ from grader.fsdp01.judge_epochs import judge_epochs
 from grader.fsdp01.loop_run import LoopRun
 from grader.fsdp01.loop_watch import LoopStep
 from grader.mistakes import Mistake
+from grader.trainer_settings import describe_config
 from grader.verdict import Failure
 
 pytestmark = pytest.mark.fsdp01
@@ -81,10 +82,10 @@ def test_a_run_falls_into_epochs_of_equal_steps():
 
 
 def test_a_config_is_described_by_what_differs():
-    assert make_trainer.describe_config({**make_trainer.CONFIG, "more": 1}) == "CONFIG"
+    assert describe_config({**make_trainer.CONFIG, "more": 1}, make_trainer.CONFIG) == "CONFIG"
     other = {**make_trainer.CONFIG, "lr": 7.0}
     del other["seed"]
-    assert make_trainer.describe_config(other) == "'lr': 7.0, no 'seed'"
+    assert describe_config(other, make_trainer.CONFIG) == "'lr': 7.0, no 'seed'"
 
 
 def test_a_resume_that_raises_is_blamed_on_ranks_that_handed_over_nothing(tmp_path):
