@@ -1,7 +1,8 @@
 """The process that owns a real Ray: fits one trainer, says what came of it, leaves nothing behind.
 
 Run by grader/ray_fit.py as: python -m grader.ray_driver DIRECTORY RESULT_FD
-Reads the pickled make_trainer from DIRECTORY. When its stdin closes, its parent is gone or wants no
+Reads from DIRECTORY the pickled make_trainer, its number of workers, and the step at which to kill
+one of them, if one is to be killed. When its stdin closes, its parent is gone or wants no
 more of it: then it ends every process that Ray has started, and removes DIRECTORY.
 """
 
@@ -16,8 +17,10 @@ from typing import Any
 
 import cloudpickle
 
+from grader import ray_kill
 from sandbox.ranks.process import adopt_orphans, end_descendants
 
+STEPS = "steps"  # the folder in which workers record them
 OBJECT_STORE_BYTES = 80_000_000  # Ray's least; the toy sends nothing through it
 
 
@@ -27,11 +30,19 @@ def main(directory: Path, result_fd: int) -> None:
     threading.Thread(target=_end_with_parent, args=(directory,), daemon=True).start()
     import ray
 
-    make_trainer, num_workers = cloudpickle.loads((directory / "call.pkl").read_bytes())
+    call = cloudpickle.loads((directory / "call.pkl").read_bytes())
+    make_trainer, num_workers, kill_at = call
     trainer = _make(make_trainer, num_workers, str(directory / "storage"))
+    if kill_at is not None:
+        steps = directory / STEPS
+        steps.mkdir()
+        trainer.train_loop_per_worker = ray_kill.record_steps(
+            trainer.train_loop_per_worker, steps, kill_at
+        )
+        ray_kill.start_killer(steps)
     ray.init(
         address="local",
-        num_cpus=num_workers,
+        num_cpus=num_workers if isinstance(num_workers, int) else max(num_workers),
         include_dashboard=False,
         object_store_memory=OBJECT_STORE_BYTES,
         _temp_dir=str(directory / "ray"),
@@ -45,7 +56,7 @@ def main(directory: Path, result_fd: int) -> None:
         json.dump(_plain(result), file, default=str)
 
 
-def _make(make_trainer: Callable[[int, str], Any], num_workers: int, path: str) -> Any:
+def _make(make_trainer: Callable[[Any, str], Any], num_workers: Any, path: str) -> Any:
     """Return the trainer, or say what came instead."""
     from ray.train.torch import TorchTrainer
 

@@ -15,6 +15,8 @@ from typing import IO, Any
 
 import cloudpickle
 
+from grader.ray_driver import STEPS
+from grader.ray_kill import WorkerSteps, read_steps
 from grader.verdict import NotSolved, not_solved, show
 from sandbox.progress import waiting
 
@@ -41,30 +43,38 @@ class FitStopped(KeyboardInterrupt):
 
 @dataclass(frozen=True)
 class Fit:
-    """What a real run reported last, and the files of its last checkpoint."""
+    """What a real run reported last, the files of its last checkpoint, and what its workers did."""
 
     metrics: dict[str, Any]
     checkpoint_files: list[str]
     duration_s: float
+    workers: list[WorkerSteps]  # recorded where one is killed; else empty
 
 
 def fit(
-    make_trainer: Callable[[int, str], Any], num_workers: int, keep_checkpoint: Path | None = None
+    make_trainer: Callable[[Any, str], Any],
+    num_workers: int | tuple[int, int],
+    keep_checkpoint: Path | None = None,
+    kill_at: int | None = None,
 ) -> Fit:
     """Call `make_trainer(num_workers, path).fit()` in a child process, with a Ray of its own.
 
-    The last checkpoint is copied to `keep_checkpoint`; nothing else is left behind.
+    With `kill_at` the last worker is killed, once, when it has taken so many steps. The last
+    checkpoint is copied to `keep_checkpoint`; nothing else is left behind.
     """
     start_s = time.monotonic()
     directory = Path(tempfile.mkdtemp(prefix="slr-"))  # short: Ray puts sockets below it
     try:
-        (directory / "call.pkl").write_bytes(cloudpickle.dumps((make_trainer, num_workers)))
+        (directory / "call.pkl").write_bytes(
+            cloudpickle.dumps((make_trainer, num_workers, kill_at))
+        )
         result = _drive(directory)
         checkpoint = Path(result["checkpoint"] or directory / "none")
         files = sorted(str(path.relative_to(checkpoint)) for path in checkpoint.rglob("*"))
         if keep_checkpoint is not None and checkpoint.exists():
             shutil.copytree(checkpoint, keep_checkpoint)
-        return Fit(result["metrics"] or {}, files, time.monotonic() - start_s)
+        workers = read_steps(directory / STEPS)
+        return Fit(result["metrics"] or {}, files, time.monotonic() - start_s, workers)
     finally:
         shutil.rmtree(directory, ignore_errors=True)
 

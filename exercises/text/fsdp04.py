@@ -600,6 +600,16 @@ def save_async(root, state, group, previous):
 fsdp04.check_save_async(save_async, latest_complete, load_shards)
 
 # %% [markdown]
+# Both ways side by side, on a model that is large enough for a save to take longer than a step. *Predict:* what of the stall is left?
+
+# %% tags=["raises-exception"]
+fsdp04.compare_stalls(new_state, save_checkpoint, save_async)
+
+# %% [markdown]
+# What is left is collecting the state, the copy, and whatever the thread takes from the steps beside it: here both compete for the
+# same processors and for Python's lock. On a GPU, the copy goes to the host's memory, and the steps hardly notice the rest.
+
+# %% [markdown]
 # ## Step 9 · The loop under Ray Train · 10 points
 #
 # Ray Train does for a cluster what `launch_elastic` does here: it starts the workers, notices when one dies, and starts the
@@ -686,6 +696,23 @@ def make_trainer(num_workers, storage_path):
 
 # %% tags=["raises-exception"] nbgrader={"grade": true, "grade_id": "check_make_trainer", "locked": true, "points": 4, "schema_version": 3, "solution": false, "task": false}
 fsdp04.check_make_trainer(make_trainer)
+
+# %% [markdown]
+# Now the real thing, for no points: a Ray of its own with two workers, in a process beside this kernel that ends with it. When
+# a worker has taken 8 steps, its process is killed. It takes a minute, on a busy machine some, most of it to start Ray, and to
+# import torch in each worker, twice.
+#
+# *Predict:* reports are after steps 3, 6, 9, …. How many steps are done twice?
+
+# %% tags=["raises-exception"]
+fsdp04.kill_a_ray_worker(make_trainer)
+
+# %% [markdown]
+# Two, or five: Ray takes reports in when it looks at its workers, every two seconds, and until then one of them waits in each
+# worker. What was reported just before a death may not count.
+#
+# The machine is still there, and with it the room for two workers, so the loop starts again on two. On a cluster, where a machine
+# had died with the worker, it would start on those that are left, if they are at least the fewest that you allow.
 
 # %% [markdown]
 # ## What survives a resize
