@@ -1,8 +1,10 @@
 """Step 8: a checkpoint that is written while training goes on."""
 
+import contextlib
+import os
+import signal
 import tempfile
 from dataclasses import replace
-from typing import Any
 
 import torch.distributed as dist
 
@@ -18,13 +20,13 @@ from grader.fsdp04.async_watch import (
     observe,
     wait_until,
 )
+from grader.fsdp04.background import Background
 from grader.fsdp04.exercise import Check
 from grader.fsdp04.judge_async import judge
 from grader.fsdp04.state import new_state, take_steps, truth_of
 from grader.mistakes import Mistake
 from grader.verdict import Failure
 from sandbox.errors import RankDiedError
-from sandbox.faults import Kill, Save
 
 CASES = (
     Case(world_size=2, model=TIED, data_seed=1),
@@ -60,12 +62,10 @@ def _kill_and_judge(
     """Kill a rank in the middle of its second save; judge what another number of ranks finds."""
     case = CASES[0]
     text = f"a rank killed in its second save, {case.text}"
-    faults = [Kill(rank=1, at=Save(2))]
-    try:
-        options: dict[str, Any] = {"world_size": case.world_size, "case": text, "faults": faults}
-        check.launch(observe_two, save_async, root, case, **options)
-    except RankDiedError:
-        pass
+    with contextlib.suppress(RankDiedError):
+        answers = (save_async, latest_complete)
+        world_size = case.world_size
+        check.launch(observe_death, *answers, root, case, world_size=world_size, case=text)
     alone = replace(case, world_size=1)
     run = check.launch(
         observe_after_kill,
@@ -80,16 +80,24 @@ def _kill_and_judge(
     return _judge_after_kill(*run.results[0])
 
 
-def observe_two(save_async: SaveAsync, root: str, case: Case) -> None:
-    """Save twice, training in between and meanwhile."""
+def observe_death(save_async: SaveAsync, latest_complete: Latest, root: str, case: Case) -> None:
+    """Save, and die on the last rank while the second save is held in the middle of writing."""
     group = dist.new_group(backend="gloo")
     state = new_state(case)
-    saving = None
-    for _ in range(2):
+    with Background() as background:
         take_steps(state, case, 1)
-        saving = save_async(root, state, group, saving)
+        saved = save_async(root, state, group, None)
+        saved.result()
+        wait_until(lambda: latest_complete(root) is not None, COMMIT_S)
+        dist.barrier()
         take_steps(state, case, 1)
-    saving.result()  # type: ignore[union-attr]
+        background.hold()
+        background.call(save_async, root, state, group, saved)
+        wait_until(lambda: background.is_held)
+        dist.barrier()
+        if dist.get_rank() == dist.get_world_size() - 1:
+            os.kill(os.getpid(), signal.SIGKILL)
+        dist.barrier()  # which nobody passes
 
 
 def observe_after_kill(

@@ -2,6 +2,7 @@
 
 CHECK = "save_async"
 CODE = "WRONG_RESULT"
+NEXT_STEP = "it returned None: did you forget `return`?"
 
 
 def save_async(root, state, group, previous):

@@ -1,5 +1,7 @@
 """A Stateful, as torch's DCP tutorial has it; scheduler and random states in files of their own."""
 
+import copy
+
 from torch.distributed.checkpoint.stateful import Stateful
 
 
@@ -40,3 +42,25 @@ def load_shards(directory, state):
     rng = Path(directory, f"rng-{dist.get_rank()}-of-{dist.get_world_size()}.pt")
     if rng.exists():
         torch.set_rng_state(torch.load(rng))
+
+
+def save_async(root, state, group, previous):
+    if previous is not None:
+        previous.result()
+    writing = Path(root, f"writing-{state.step:06}")
+    scheduler, rng = copy.deepcopy(state.scheduler.state_dict()), torch.get_rng_state()
+    rank, world_size = dist.get_rank(), dist.get_world_size()
+    written = dcp.async_save({"app": App(state)}, checkpoint_id=writing, process_group=group)
+    step = state.step
+
+    def commit():
+        written.result()
+        torch.save(rng, writing / f"rng-{rank}-of-{world_size}.pt")
+        dist.barrier(group)
+        if rank == 0:
+            torch.save(scheduler, writing / "scheduler.pt")
+            write_record(writing)
+            os.replace(writing, Path(root, f"step-{step:06}"))
+        dist.barrier(group)
+
+    return ThreadPoolExecutor(1).submit(commit)

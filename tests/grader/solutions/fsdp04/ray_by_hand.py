@@ -30,7 +30,7 @@ def make_trainer(num_workers, storage_path):
         checkpoint_config=CheckpointConfig(2),
         failure_config=FailureConfig(3),
     )
-    scaling_config = ScalingConfig((fewest, most), elastic_resize_monitor_interval_s=10)
+    scaling_config = ScalingConfig(num_workers=(fewest, most), elastic_resize_monitor_interval_s=10)
     return TorchTrainer(
         lambda: train_loop_per_worker(CONFIG),
         scaling_config=scaling_config,

@@ -1,5 +1,7 @@
 """No temporary directory: the record is renamed in last, and nothing counts without it."""
 
+from torch.utils._pytree import tree_map_only
+
 
 def _number(path):
     return int(path.name.removeprefix("ckpt_"))
@@ -53,3 +55,24 @@ def keep_newest(root, num_kept):
     for path in Path(root).glob("*_*"):
         if path not in newest and newest:
             shutil.rmtree(path)
+
+
+def save_async(root, state, group, previous):
+    if previous:
+        previous.result()
+    directory = os.path.join(root, f"ckpt_{state.step}")
+    copied = tree_map_only(torch.Tensor, lambda tensor: tensor.detach().clone(), collect(state))
+    executor = ThreadPoolExecutor(max_workers=1)
+    future = executor.submit(_write, copied, directory, group)
+    executor.shutdown(wait=False)
+    return future
+
+
+def _write(state_dict, directory, group):
+    if dist.get_rank(group) == 0:
+        shutil.rmtree(directory, ignore_errors=True)
+    dist.barrier(group)
+    dcp.save(state_dict, checkpoint_id=directory, process_group=group)
+    if dist.get_rank(group) == 0:
+        write_record(directory)
+    dist.barrier(group)
