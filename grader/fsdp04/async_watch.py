@@ -133,6 +133,9 @@ class _Watch:
         wait_until(lambda: self._background.is_held)
         take_steps(self._state, self._case, 1)
         self._last = self._save()
+        if self._background.has_waited:  # so the one before is written
+            self._wait_for_newer_than(self.seen.second)
+        third = self._name_of_newest()
         begun_s = time.monotonic()
         wait_until(lambda: self._has_met() or time.monotonic() - begun_s > OVERLAP_S)
         has_overlapped = not _all_agree(not self._background.has_overlapped)
@@ -144,6 +147,7 @@ class _Watch:
         if has_overlapped:
             return False
         self._last.result()
+        self._wait_for_newer_than(third)
         self._note(fourth=self._newest())
         return True
 
@@ -172,7 +176,11 @@ class _Watch:
 
     def _wait_for_newer_than(self, name: str | None) -> None:
         """Wait a moment: rank 0 may be at the last of it when a Future is done."""
-        wait_until(lambda: _name(self._latest(self._root), self._root) != name, COMMIT_S)
+        wait_until(lambda: self._name_of_newest() != name, COMMIT_S)
+
+    def _name_of_newest(self) -> str | None:
+        path = self._latest(self._root)
+        return None if path is None else str(Path(path).relative_to(self._root))
 
     def _has_met(self) -> bool:
         return self._background.has_overlapped or self._background.has_waited
@@ -180,14 +188,10 @@ class _Watch:
     def _newest(self) -> str | None:
         """Return the newest complete checkpoint, when every rank's save is done. All ranks."""
         dist.barrier()
-        return _name(self._latest(self._root), self._root)
+        return self._name_of_newest()
 
     def _note(self, **facts: Any) -> None:
         self.seen = replace(self.seen, **facts)
-
-
-def _name(path: Any, root: str) -> str | None:
-    return None if path is None else str(Path(path).relative_to(root))
 
 
 def _all_agree(is_so: bool) -> bool:
