@@ -551,9 +551,8 @@ fsdp04.draw_losses(
 # %% [markdown]
 # ## Step 8 · Train on while it is written · 10 points
 #
-# A save makes every rank wait for the disk. On a large run that is minutes, some of them every hour. But what has to stand
-# still is only the *state*, and only until it is copied: to the host's memory, in seconds. The copy can then be written by a
-# thread, while the next steps change the original.
+# A save makes every rank wait for the disk, the longer the larger the model. But what has to stand still is only the *state*,
+# and only until it is copied in memory. The copy can then be written by a thread, while the next steps change the original.
 #
 # `dcp.async_save(...)` does this: it copies, returns a `Future`, and saves the copy in a thread. Three things are left to you:
 #
@@ -607,7 +606,7 @@ fsdp04.compare_stalls(new_state, save_checkpoint, save_async)
 
 # %% [markdown]
 # What is left is collecting the state, the copy, and whatever the thread takes from the steps beside it: here both compete for the
-# same processors and for Python's lock. On a GPU, the copy goes to the host's memory, and the steps hardly notice the rest.
+# same processors and for Python's lock.
 
 # %% [markdown]
 # ## Step 9 · The loop under Ray Train · 10 points
@@ -670,7 +669,7 @@ fsdp04.check_train_loop(train_loop_per_worker)
 #
 # The last two belong into the `RunConfig`, beside `storage_path`.
 #
-# *Predict:* the global batch is 12. What happens in a range of (2, 5)?
+# *Predict:* the global batch is 12. Why (2, 4), and not (2, 5)?
 
 
 # %% nbgrader={"grade": false, "grade_id": "make_trainer", "locked": false, "schema_version": 3, "solution": true, "task": false}
@@ -698,6 +697,9 @@ def make_trainer(num_workers, storage_path):
 fsdp04.check_make_trainer(make_trainer)
 
 # %% [markdown]
+# (12 samples can be divided among 2, 3 and 4 ranks, not among 5: some would train on more than others, and their mean would no
+# longer be that of the batch.)
+#
 # Now the real thing, for no points: a Ray of its own with two workers, in a process beside this kernel that ends with it. When
 # a worker has taken 8 steps, its process is killed. It takes a minute, on a busy machine some, most of it to start Ray, and to
 # import torch in each worker, twice.
