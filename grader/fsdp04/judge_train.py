@@ -86,16 +86,26 @@ def judge_generations(
             return replace(_foreign_batch(steps[0]), where=where)
         failure = (
             _judge_start(ranks, first, completed, truth, int(config["save_every"]))
+            or _judge_last(first + len(steps), truth)
             or _judge_row(steps, first, truth)
             or _judge_steps(ranks, truth, first, Mistake.OPTIM_NOT_RESTORED)
         )
         if failure is not None:
             return replace(failure, where=", ".join(filter(None, [failure.where, where])))
         completed = max(completed, first + len(steps))
-    if completed == len(truth.steps):
+    return _wrong_end(completed, truth)
+
+
+def _judge_last(stop: int, truth: Uninterrupted) -> Failure | None:
+    """Judge that no step was taken beyond the last."""
+    return _wrong_end(stop, truth) if stop > len(truth.steps) else None
+
+
+def _wrong_end(stop: int, truth: Uninterrupted) -> Failure | None:
+    if stop == len(truth.steps):
         return None
     expected = f"steps 0 to {len(truth.steps) - 1} by the end"
-    came = f"the last was step {completed - 1}"
+    came = f"the last was step {stop - 1}"
     return Failure(mistake=Mistake.WRONG_NUM_STEPS, expected=expected, came=came)
 
 
