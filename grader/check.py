@@ -110,9 +110,9 @@ class Check:
             return
         stub = explain.stub_of(error)
         if stub is not None:
-            is_own = stub in self._own_names()
-            called, left = ("", stub) if is_own else (stub, "")
-            left = left if len(self._answers) > 1 else ""
+            own = self._names_of_the_step()
+            called, left = ("", stub) if stub in own else (stub, "")
+            left = left if len(own) > 1 else ""
             verdict.show(verdict.not_solved(self.name, called, left=left))
             raise NotSolved(self.name, called) from None
         self._fail(explain.failure_of(error))
@@ -140,6 +140,13 @@ class Check:
             return ""
         step, name = min((self.exercise.asked[name].step, name) for name in used)
         return f"step {step}: {name}, which this uses, has failed its check"
+
+    def _names_of_the_step(self) -> set[str]:
+        """Return the answers that this check is of; others may be passed for it to call."""
+        asked = self.exercise.asked
+        names = [name for answer in self._answers if (name := getattr(answer, "__name__", ""))]
+        step = asked[names[0]].step if names and names[0] in asked else None
+        return {name for name in names if name not in asked or asked[name].step == step}
 
     def _own_names(self) -> set[str]:
         return {getattr(answer, "__name__", "") for answer in self._answers}
