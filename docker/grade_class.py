@@ -1,0 +1,104 @@
+"""Grade the submissions of a class: python docker/grade_class.py fsdp01 SUBMITTED GRADED [--ray]
+
+SUBMITTED holds STUDENT/fsdp01/fsdp01.ipynb, as nbgrader collects them. GRADED gets grades.csv, with
+a row for each graded cell, and STUDENT.html, the student's feedback. With --ray the work is spread
+over the Ray cluster, whose workers need the image and no shared directory; else over this machine.
+"""
+
+import argparse
+import csv
+import os
+import sys
+import tempfile
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import partial
+from multiprocessing.pool import ThreadPool
+from pathlib import Path
+
+from grader.course import find_page
+from grader.course_directory import CellResult, CourseDirectory
+
+COLUMNS = ("student", "cell", "score", "max_score", "reason")
+
+
+@dataclass(frozen=True)
+class Graded:
+    """What one student gets back; no cells and the reason in `problem`, if nbgrader failed."""
+
+    student: str
+    cells: list[CellResult]
+    feedback: str
+    problem: str = ""
+
+
+def grade(exercise: str, handed_in: tuple[str, str]) -> Graded:
+    """Grade one student's notebook in a course directory of its own, wherever this runs."""
+    student, notebook = handed_in
+    with tempfile.TemporaryDirectory(prefix="shardlab-class-") as root:
+        course = CourseDirectory.create(Path(root), find_page(exercise).text)
+        course.submit(student, notebook)
+        for command in ("autograde", "generate_feedback"):
+            done = course.nbgrader(command, f"--student={student}")
+            if done.returncode:
+                last = done.stdout.strip().splitlines()[-1:] or ["it said nothing"]
+                return Graded(student, [], "", f"nbgrader {command} failed: {last[0]}")
+        return Graded(student, course.results(student), course.feedback(student))
+
+
+def submissions(exercise: str, submitted: Path) -> list[tuple[str, str]]:
+    """Return (student, notebook) of each submission, in the order of their names."""
+    paths = sorted(submitted.glob(f"*/{exercise}/{exercise}.ipynb"))
+    return [(path.parts[-3], path.read_bytes().decode("utf-8", "replace")) for path in paths]
+
+
+def write(results: Iterator[Graded], graded: Path) -> int:
+    """Write each result as it comes; return how many could not be graded."""
+    graded.mkdir(parents=True, exist_ok=True)
+    num_failed = 0
+    with (graded / "grades.csv").open("w", newline="", encoding="utf-8") as file:
+        table = csv.writer(file)
+        table.writerow(COLUMNS)
+        for result in results:
+            for cell in result.cells:
+                row = (cell.grade_id, cell.score, cell.max_score, cell.reason)
+                table.writerow((result.student, *row))
+            if result.problem:
+                table.writerow((result.student, "", "", "", result.problem))
+                num_failed += 1
+            else:
+                (graded / f"{result.student}.html").write_text(result.feedback, "utf-8")
+            points = sum(cell.score or 0 for cell in result.cells)
+            print(f"{result.student}: {result.problem or f'{points:g} points'}", flush=True)
+    return num_failed
+
+
+def main() -> int:
+    """Grade them all; return 1 if a submission could not be graded."""
+    parser = argparse.ArgumentParser(description="Grade the submissions of a class.")
+    parser.add_argument("exercise", help="for example fsdp01")
+    parser.add_argument("submitted", type=Path, help="holds STUDENT/EXERCISE/EXERCISE.ipynb")
+    parser.add_argument("graded", type=Path, help="gets grades.csv and the feedback pages")
+    parser.add_argument("--ray", action="store_true", help="spread the work over a Ray cluster")
+    options = parser.parse_args()
+    handed_in = submissions(options.exercise, options.submitted)
+    if not handed_in:
+        parser.error(
+            f"{options.submitted} holds no STUDENT/{options.exercise}/{options.exercise}.ipynb."
+        )
+    with _pool(on_ray=options.ray) as pool:
+        results = pool.imap_unordered(partial(grade, options.exercise), handed_in)
+        return int(write(results, options.graded) > 0)
+
+
+def _pool(*, on_ray: bool) -> ThreadPool:
+    """Return workers: one per two processors, for each runs a notebook and its ranks."""
+    if not on_ray:
+        return ThreadPool(max(1, (os.cpu_count() or 1) // 2))
+    from ray.util.multiprocessing import Pool
+
+    return Pool(ray_remote_args={"num_cpus": 2})
+
+
+if __name__ == "__main__":
+    sys.exit(main())
