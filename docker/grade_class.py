@@ -20,6 +20,7 @@ from grader.course import find_page
 from grader.course_directory import CellResult, CourseDirectory
 
 COLUMNS = ("student", "cell", "score", "max_score", "reason")
+NUM_CPUS = 2  # for each submission: its kernel and its ranks
 
 
 @dataclass(frozen=True)
@@ -86,18 +87,30 @@ def main() -> int:
         parser.error(
             f"{options.submitted} holds no STUDENT/{options.exercise}/{options.exercise}.ipynb."
         )
-    with _pool(on_ray=options.ray) as pool:
-        results = pool.imap_unordered(partial(grade, options.exercise), handed_in)
-        return int(write(results, options.graded) > 0)
+    grading = grade_on_ray if options.ray else grade_here
+    return int(write(grading(options.exercise, handed_in), options.graded) > 0)
 
 
-def _pool(*, on_ray: bool) -> ThreadPool:
-    """Return workers: one per two processors, for each runs a notebook and its ranks."""
-    if not on_ray:
-        return ThreadPool(max(1, (os.cpu_count() or 1) // 2))
-    from ray.util.multiprocessing import Pool
+def grade_here(exercise: str, handed_in: list[tuple[str, str]]) -> Iterator[Graded]:
+    """Yield each result as it comes; one submission at a time for every two processors."""
+    with ThreadPool(max(1, (os.cpu_count() or 1) // NUM_CPUS)) as pool:
+        yield from pool.imap_unordered(partial(grade, exercise), handed_in)
 
-    return Pool(ray_remote_args={"num_cpus": 2})
+
+def grade_on_ray(exercise: str, handed_in: list[tuple[str, str]]) -> Iterator[Graded]:
+    """Yield each result as it comes from the cluster; a worker that is lost is replaced by another."""
+    import ray
+
+    ray.init()
+    remote = ray.remote(num_cpus=NUM_CPUS)(grade)
+    students = {remote.remote(exercise, each): each[0] for each in handed_in}
+    waiting = list(students)
+    while waiting:
+        (done,), waiting = ray.wait(waiting)
+        try:
+            yield ray.get(done)
+        except ray.exceptions.RayError as error:
+            yield Graded(students[done], [], "", f"Ray lost it: {str(error).splitlines()[0]}")
 
 
 if __name__ == "__main__":

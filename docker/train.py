@@ -28,7 +28,7 @@ SEED = 0
 
 
 def train_loop_per_worker(config: dict) -> None:
-    """Train to the end of `num_epochs`, from the checkpoint if there is one. Every rank runs this."""
+    """Train up to `num_epochs`, from the checkpoint if there is one. Every rank runs this."""
     rank, world_size = dist.get_rank(), dist.get_world_size()
     if GLOBAL_BATCH_SIZE % world_size:
         raise ValueError(f"world_size {world_size} does not divide {GLOBAL_BATCH_SIZE} samples.")
@@ -49,9 +49,8 @@ def train_loop_per_worker(config: dict) -> None:
         mean_loss = loss.detach().clone()
         dist.all_reduce(mean_loss, op=dist.ReduceOp.AVG)
         if rank == 0:
-            print(
-                f"epoch {epoch}: loss {mean_loss.item():.6f}, {world_size} ranks on {device.type}"
-            )
+            what = f"epoch {epoch}: loss {mean_loss.item():.6f}"
+            print(f"{what}, {world_size} ranks on {device.type}", flush=True)
         with tempfile.TemporaryDirectory() as directory:
             save(directory, model, optimizer, epoch + 1)
             ray.train.report(

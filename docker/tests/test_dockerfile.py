@@ -48,9 +48,8 @@ def test_hadolint_has_nothing_to_say() -> None:
 
 
 def test_bases_are_arguments_with_a_pinned_default() -> None:
-    defaults = dict(
-        rest.split("=", 1) for name, rest in instructions() if name == "ARG" and "_BASE" in rest
-    )
+    arguments = dict(rest.split("=", 1) for name, rest in instructions() if name == "ARG")
+    defaults = {name: base for name, base in arguments.items() if name.endswith("_BASE")}
     assert defaults.keys() == {"CPU_BASE", "GPU_BASE"}
     for base in defaults.values():
         assert re.fullmatch(r"[a-z/]+:\d+\.\d+[\w.-]*", base), f"{base} pins no version"

@@ -1,6 +1,5 @@
 """kuberay.yaml holds objects that Kubernetes and KubeRay accept, and that fit the images."""
 
-import re
 from pathlib import Path
 from typing import Any
 

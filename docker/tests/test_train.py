@@ -1,0 +1,65 @@
+"""train.py trains the same model however its ranks are started, and goes on where it stopped."""
+
+import os
+import re
+import socket
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+pytestmark = [pytest.mark.slow, pytest.mark.timeout(600)]
+DOCKER = Path(__file__).parents[1]
+TORCHRUN = [sys.executable, "-m", "torch.distributed.run"]
+# No GPU: the ranks outnumber them. RAY_ADDRESS: never a cluster that happens to run here.
+ENVIRONMENT = os.environ | {
+    "CUDA_VISIBLE_DEVICES": "",
+    "OMP_NUM_THREADS": "1",
+    "RAY_ADDRESS": "local",
+    "GLOO_SOCKET_IFNAME": "lo",
+}
+
+
+def start(*command: str | Path) -> subprocess.Popen[str]:
+    return subprocess.Popen(
+        command, env=ENVIRONMENT, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True
+    )
+
+
+def losses(output: str) -> dict[int, float]:
+    """Return the loss that was printed for each epoch."""
+    return {int(e): float(loss) for e, loss in re.findall(r"epoch (\d+): loss ([\d.]+)", output)}
+
+
+def finish(process: subprocess.Popen[str]) -> str:
+    output, _ = process.communicate()
+    assert process.returncode == 0, output
+    return output
+
+
+@pytest.fixture(scope="module")
+def alone() -> dict[int, float]:
+    """The truth: one process that has the whole batch."""
+    command = [*TORCHRUN, "--standalone", "--nproc-per-node", "1", DOCKER / "train.py"]
+    return losses(finish(start(*command, "--num-epochs", "2")))
+
+
+def test_two_hosts_of_two_ranks_train_as_one_process_does(alone: dict[int, float]) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as server:
+        port = server.getsockname()[1]
+    meeting = ["--nnodes", "2", "--rdzv-backend", "c10d", "--rdzv-endpoint", f"127.0.0.1:{port}"]
+    command = [*TORCHRUN, *meeting, "--nproc-per-node", "2", DOCKER / "train.py"]
+    hosts = [start(*command, "--num-epochs", "2") for _ in range(2)]
+    output = "".join(finish(host) for host in hosts)
+    assert "4 ranks on cpu" in output
+    assert losses(output) == pytest.approx(alone, abs=2e-4)  # fp32, another order of sums
+
+
+def test_ray_trains_alike_and_goes_on_from_the_last_epoch(alone, tmp_path: Path) -> None:
+    command = [sys.executable, DOCKER / "train.py", "--num-workers", "2", "--storage", tmp_path]
+    first = finish(start(*command, "--num-epochs", "1"))
+    second = finish(start(*command, "--num-epochs", "2"))
+    assert losses(first).keys() == {0}
+    assert losses(second).keys() == {1}
+    assert losses(first) | losses(second) == pytest.approx(alone, abs=2e-4)
