@@ -1,9 +1,9 @@
 #!/usr/bin/env bash
 # Build the cpu image and use it as a learner would: bash docker/tests/image_test.sh  (`make image-test`)
 #
-# Needs root, buildah, debootstrap and iproute2, and no Docker engine; takes a base made by
-# debootstrap where no registry can be reached. Leaves nothing: all of it lies in one directory.
-# Heeds PIP_…, TORCH_INDEX_URL and DEBIAN_MIRROR of the environment.
+# Needs root, buildah, debootstrap and iproute2, and neither an engine nor a registry: the base is
+# made by debootstrap. Leaves nothing: all of it lies in one directory. Heeds PIP_…,
+# TORCH_INDEX_URL and DEBIAN_MIRROR of the environment.
 set -euo pipefail
 cd "$(dirname "$0")/../.."
 
@@ -22,6 +22,7 @@ free_gb=$(df --output=avail --block-size=1G "${TMPDIR:-/tmp}" | tail -1)
 [ "$free_gb" -ge "$NEEDED_GB" ] || stop "$NEEDED_GB GB are needed in ${TMPDIR:-/tmp}, $free_gb are free."
 
 place=$(mktemp --directory --tmpdir shardlab-image-XXXXXX)
+export TMPDIR=$place  # buildah's copies of layers too
 storage=(buildah --root "$place/storage" --runroot "$place/run" --storage-driver vfs)
 clean_up() {
     "${storage[@]}" rm --all >/dev/null 2>&1 || true  # unmounts what a failure left mounted
@@ -52,13 +53,16 @@ rm -rf --one-file-system "$base"
 
 say "The image"
 CPU_BASE=localhost/base IMAGE_ENGINE="${storage[*]}" \
-    bash docker/build.sh cpu --isolation chroot --quiet ${mounts[@]+"${mounts[@]}"}
+    bash docker/build.sh cpu --isolation chroot ${mounts[@]+"${mounts[@]}"} > "$place/build.log" 2>&1 \
+    || { tail --lines=40 "$place/build.log"; stop "the build failed; its last lines are above."; }
 container=$("${storage[@]}" from --isolation chroot shardlab:cpu)
 root=$("${storage[@]}" mount "$container")
-du --summarize --block-size=1M --apparent-size "$root" "$root/opt/venv" "$root/opt/shardlab" "$root/usr" \
-    | sed "s|$root|  image |"
-du --block-size=1M --apparent-size --max-depth=1 "$root"/opt/venv/lib/python3.*/site-packages \
-    | sort --numeric-sort --reverse | sed -n '2,11p' | sed "s|$root|  image |"
+packages=$(echo "$root"/opt/venv/lib/python3.*/site-packages)
+sizes() { du --block-size=1M --apparent-size --summarize "$@" | sed "s|$root|image:|"; }
+sizes "$root"
+sizes "$root/opt/venv"
+sizes "$root/opt/shardlab"
+sizes "$packages"/* | sort --numeric-sort --reverse | sed -n '1,8p'
 "${storage[@]}" umount "$container" > /dev/null
 
 say "Inside, as uid 1000, without a network"

@@ -2,7 +2,6 @@
 
 import os
 import re
-import socket
 import subprocess
 import sys
 from pathlib import Path
@@ -45,13 +44,17 @@ def alone() -> dict[int, float]:
     return losses(finish(start(*command, "--num-epochs", "2")))
 
 
-def test_two_hosts_of_two_ranks_train_as_one_process_does(alone: dict[int, float]) -> None:
-    with socket.create_server(("127.0.0.1", 0)) as server:
-        port = server.getsockname()[1]
-    meeting = ["--nnodes", "2", "--rdzv-backend", "c10d", "--rdzv-endpoint", f"127.0.0.1:{port}"]
+def test_two_hosts_of_two_ranks_train_as_one_process_does(alone, tmp_path: Path) -> None:
+    meeting = ["--rdzv-backend", "c10d", "--rdzv-endpoint", tmp_path / "meeting"]
+    meeting += ["--nnodes", "2", "--rdzv-conf", "store_type=file"]  # no port to be taken meanwhile
     command = [*TORCHRUN, *meeting, "--nproc-per-node", "2", DOCKER / "train.py"]
     hosts = [start(*command, "--num-epochs", "2") for _ in range(2)]
-    output = "".join(finish(host) for host in hosts)
+    try:
+        output = "".join(finish(host) for host in hosts)
+    finally:
+        for host in hosts:
+            host.terminate()  # ends its ranks, should the other host have failed
+            host.wait()
     assert "4 ranks on cpu" in output
     assert losses(output) == pytest.approx(alone, abs=2e-4)  # fp32, another order of sums
 
