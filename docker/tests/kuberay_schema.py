@@ -1,7 +1,7 @@
 """KubeRay's RayJob, version ray.io/v1, as a JSON schema of the fields that we may use.
 
 Names, types and what is required are those of https://ray-project.github.io/kuberay/reference/api/
-(operator 1.1 and later). `make published` compares with the whole CRD, which is 1 MB.
+(operator 1.5.1 and later). `make published` compares with the whole CRD, which is 1 MB.
 """
 
 from typing import Any
@@ -50,6 +50,7 @@ WORKERS = fields(
 CLUSTER = fields(
     "headGroupSpec",
     rayVersion=TEXT,
+    authOptions=fields("mode", mode={"enum": ["token", "disabled"]}),
     enableInTreeAutoscaling=SWITCH,
     suspend=SWITCH,
     headGroupSpec=HEAD,

@@ -17,7 +17,7 @@ pytestmark = pytest.mark.published
 
 DOCKER = Path(__file__).parents[1]
 CRD = (
-    "https://raw.githubusercontent.com/ray-project/kuberay/v1.4.2"
+    "https://raw.githubusercontent.com/ray-project/kuberay/v1.5.1"
     "/ray-operator/config/crd/bases/ray.io_rayjobs.yaml"
 )
 DOCKERFILE = (DOCKER / "Dockerfile").read_text("utf-8")
