@@ -98,7 +98,7 @@ def grade_here(exercise: str, handed_in: list[tuple[str, str]]) -> Iterator[Grad
 
 
 def grade_on_ray(exercise: str, handed_in: list[tuple[str, str]]) -> Iterator[Graded]:
-    """Yield each result as it comes from the cluster; a worker that is lost is replaced by another."""
+    """Yield each result as it comes from the cluster; what a lost worker had is graded again."""
     import ray
 
     ray.init()

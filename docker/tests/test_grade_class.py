@@ -1,4 +1,4 @@
-"""grade_class.py grades every submission of a class, here and on Ray, and says what it could not."""
+"""grade_class.py grades every submission of a class, here and on Ray, or says why it could not."""
 
 import csv
 import os
