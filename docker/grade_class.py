@@ -98,7 +98,7 @@ def grade_here(exercise: str, handed_in: list[tuple[str, str]]) -> Iterator[Grad
 
 
 def grade_on_ray(exercise: str, handed_in: list[tuple[str, str]]) -> Iterator[Graded]:
-    """Yield each result as it comes from the cluster; what a lost worker had is graded again."""
+    """Yield each result as it comes; what a lost worker had is graded anew by another."""
     import ray
 
     ray.init()

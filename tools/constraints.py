@@ -46,7 +46,7 @@ def resolve(directory: str) -> dict[str, str]:
     asked_for = next(line for line in project["dependencies"] if line.startswith(SOURCE_ONLY))
     pip("wheel", "--quiet", "--no-deps", "--wheel-dir", directory, asked_for)
     where = ["--target", directory, "--python-version", OLDEST_PYTHON, "--only-binary", ":all:"]
-    what = ["--find-links", directory, "--report", "-", ".[cluster,test]", "pip"]
+    what = ["--find-links", directory, "--report", "-", ".[cluster,fp8,test]", "pip"]
     report = pip("install", "--dry-run", "--quiet", *where, *what)
     found = [package["metadata"] for package in json.loads(report)["install"]]
     return {
