@@ -1,7 +1,6 @@
 """fsdp01's checks accept every right answer and name the mistake of every wrong one."""
 
 import os
-import re
 
 import answers
 import pytest
@@ -87,11 +86,3 @@ def test_the_same_answer_gets_the_same_text(capfd):
 
 def test_a_check_returns_nothing():
     assert fsdp01.check_rows_of_rank(answers.solution(EXERCISE)["rows_of_rank"]) is None
-
-
-def test_every_code_that_a_failed_launch_becomes_has_a_mutant():
-    text = (answers.ROOT / "grader" / "explain.py").read_text()
-    named = set(re.findall(r"\bMistake\.([A-Z0-9_]+)", text))
-    paths = answers.overlays("mutants", EXERCISE)
-    caught = {answers.solution(EXERCISE, path)["CODE"] for path in paths}
-    assert named - caught == {"TIMED_OUT", "NOT_REACHED"}  # these take a check's whole budget

@@ -1,8 +1,10 @@
 """What a learner reads: the verdict's lines, one line for an exception, hints in tiers."""
 
+import re
 import traceback
 from dataclasses import replace
 
+import answers
 import pytest
 
 from grader import explain, verdict
@@ -103,6 +105,14 @@ def test_every_sandbox_error_has_a_mistake():
         return [leaf for sub in subclasses for leaf in leaves(sub)] if subclasses else [kind]
 
     assert set(leaves(SandboxError)) == set(explain.MISTAKE_OF)
+
+
+def test_every_code_that_a_failed_launch_becomes_has_a_mutant():
+    text = (answers.ROOT / "grader" / "explain.py").read_text()
+    named = set(re.findall(r"\bMistake\.([A-Z0-9_]+)", text))
+    mutants = (answers.ROOT / "tests" / "grader" / "mutants").rglob("*.py")
+    caught = {c for path in mutants for c in re.findall(r'^CODE = "(\w+)"', path.read_text(), re.M)}
+    assert named - caught == {"TIMED_OUT", "NOT_REACHED"}  # these take a check's whole budget
 
 
 def test_a_long_message_is_cut():
