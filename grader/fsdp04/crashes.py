@@ -63,6 +63,9 @@ class Saving:
     def copy_base(self, name: str) -> Path:
         """Return a copy of the folder with one checkpoint."""
         root = self.path / name
+        if not self.base.exists():  # before that, nothing was killed
+            came = "save_checkpoint removes the folder in which it is to save"
+            self.check.judge(Failure(mistake=Mistake.NOT_COMMITTED, came=came))
         shutil.copytree(self.base, root)
         return root
 

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from grader.fsdp04.judge_state import judge_state
-from grader.fsdp04.recovery import RanksDisagreeError, Recovery, Scenario
+from grader.fsdp04.recovery import FilesChangedError, RanksDisagreeError, Recovery, Scenario
 from grader.fsdp04.state import Truth
 from grader.mistakes import Mistake
 from grader.verdict import Failure
@@ -29,6 +29,9 @@ def _judge_found(
             expected = "the same checkpoint on every rank"
             came = came.partition(": ")[2]
             return Failure(mistake=Mistake.RANKS_DISAGREE, expected=expected, came=came)
+        if came.startswith(FilesChangedError.__name__):
+            expected, came = "latest_complete changes nothing", came.partition(": ")[2]
+            return Failure(mistake=Mistake.FILES_CHANGED, expected=expected, came=came)
         return Failure(mistake=Mistake.LATEST_RAISES, expected=expected, came=came)
     if ranks[0].latest is None:
         if 0 in scenario.steps:

@@ -169,6 +169,12 @@ def _judge_start(
             f"{save_every} are saved",
             came=f"it begins with step {first}",
         )
+    if first % save_every and first < len(truth.steps):
+        return Failure(
+            mistake=Mistake.SAVED_AT_OTHER_STEPS,
+            expected=f"a start after a multiple of {save_every} steps",
+            came=f"it begins with step {first}",
+        )
     return None
 
 

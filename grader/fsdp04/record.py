@@ -4,7 +4,7 @@ import random
 import shutil
 import tempfile
 from collections import defaultdict
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -27,6 +27,7 @@ SIZES = {
     "empty": 0,
     "größe.txt": 3,
 }
+FOREIGN = "__7_0.distcp"  # a file that is not among those recorded
 
 
 @dataclass(frozen=True)
@@ -49,9 +50,9 @@ def check_record(write_record: WriteRecord, is_complete: IsComplete) -> None:
     ):
         origin = Path(path, "origin", "step-000003")
         make_files(origin)
-        given = files_of(origin)
+        given = {file: file.read_bytes() for file in files_of(origin)}
         run = check.launch(observe_write, write_record, is_complete, str(origin), world_size=1)
-        check.judge(judge_written(run.results[0]))
+        check.judge(judge_written(run.results[0]) or judge_untouched(given))
         records = {name.relative_to(origin) for name in set(files_of(origin)) - set(given)}
         moved = Path(path, "moved", "step-000003")
         moved.parent.mkdir()
@@ -66,6 +67,9 @@ def check_record(write_record: WriteRecord, is_complete: IsComplete) -> None:
         directories = [copy.directory for copy in torn]
         run = check.launch(observe, is_complete, directories, world_size=1)
         check.judge(judge_torn(torn, run.results[0]))
+        (moved / FOREIGN).write_bytes(b"left by another save")
+        run = check.launch(observe, is_complete, [str(moved)], world_size=1)
+        check.judge(judge_foreign(run.results[0][0]))
 
 
 def make_files(directory: Path) -> None:
@@ -139,6 +143,16 @@ def judge_written(written: Written) -> Failure | None:
     return None
 
 
+def judge_untouched(given: Mapping[Path, bytes]) -> Failure | None:
+    """Judge that the files which were recorded are as they were."""
+    for file, content in given.items():
+        if not file.is_file() or file.read_bytes() != content:
+            expected = "the files of the directory stay as they are"
+            came = f"'{file.name}' has changed, or is gone"
+            return Failure(mistake=Mistake.FILES_CHANGED, expected=expected, came=came)
+    return None
+
+
 def judge_moved(answer: Answer) -> Failure | None:
     """Judge that a directory may be moved with its record: a checkpoint will be."""
     if answer is True:
@@ -176,6 +190,16 @@ def judge_torn(torn: Sequence[Damaged], answers: Sequence[Answer]) -> Failure | 
         if answer:
             came = f"'{copy.file}', the record, {copy.damage.value}, another file is damaged: True"
             return Failure(mistake=Mistake.TORN_RECORD_ACCEPTED, expected="False", came=came)
+    return None
+
+
+def judge_foreign(answer: Answer) -> Failure | None:
+    """Judge that a directory with one file more than was recorded is not complete."""
+    if isinstance(answer, str):
+        return _raises(f"'{FOREIGN}' came after the record", answer)
+    if answer:
+        came = f"'{FOREIGN}' came after the record, and is_complete says True"
+        return Failure(mistake=Mistake.FOREIGN_FILE_ACCEPTED, expected="False", came=came)
     return None
 
 

@@ -19,6 +19,7 @@ from grader.fsdp04.state import (
     take_snapshot,
     take_steps,
 )
+from sandbox.faults import record_file_changes
 
 SaveCheckpoint = Callable[[str, Any], None]
 LatestComplete = Callable[[str], Any]
@@ -119,8 +120,12 @@ def _find(latest_complete: LatestComplete, root: str) -> str | None:
     """Return the newest checkpoint's path, the same on every rank."""
     found = error = None
     try:
-        found = latest_complete(root)
+        with record_file_changes() as changes:
+            found = latest_complete(root)
         found = None if found is None else os.fspath(found)
+        if changes:
+            what = f"{changes[0].kind.value} of {os.path.basename(changes[0].path)}"
+            raise FilesChangedError(what)
     except NotImplementedError:
         raise
     except (Exception, CheckpointException) as caught:
@@ -133,6 +138,10 @@ def _find(latest_complete: LatestComplete, root: str) -> str | None:
         names = [os.path.basename(path) if path else str(path) for path, _ in everywhere]
         raise RanksDisagreeError(", ".join(f"rank {i}: {name}" for i, name in enumerate(names)))
     return found
+
+
+class FilesChangedError(RuntimeError):
+    """Raised when latest_complete has changed a file."""
 
 
 class RanksDisagreeError(RuntimeError):

@@ -2,17 +2,19 @@
 
 import hashlib
 import tempfile
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
 import torch
 import torch.distributed as dist
+from torch import Tensor
 
 import sandbox
 from grader import explain
 from grader.cases import FROZEN, SHALLOW, TIED, Case, count_ranks
+from grader.fsdp04.damage import files_of
 from grader.fsdp04.exercise import Check
 from grader.fsdp04.judge_state import judge_state
 from grader.fsdp04.state import Snapshot, new_state, take_snapshot, take_steps, truth_of
@@ -20,6 +22,8 @@ from grader.mistakes import Mistake
 from grader.verdict import Failure
 from sandbox.errors import CollectiveMismatchError, DeadlockError, RankError
 from sandbox.failure import name_ranks
+from sandbox.ledger import Ledger
+from sandbox.run import Run
 
 SaveShards = Callable[[str, Any], None]
 LoadShards = Callable[[str, Any], None]
@@ -55,20 +59,23 @@ def check_shards(save_shards: SaveShards, load_shards: LoadShards) -> None:
         for number, (case, world_sizes) in enumerate(CASES):
             directory = Path(path, f"step-{number}")
             directory.mkdir()
-            saved_rng = _save(check, save_shards, directory, case)
+            saving = _save(check, save_shards, directory, case)
+            saved_rng = saving.results
             check.judge(judge_place(Path(path), directory))
             truths = truth_of(case, NUM_SAVED_STEPS + NUM_MORE_STEPS)[NUM_SAVED_STEPS:]
             for world_size in world_sizes:
                 failure = _load(check, load_shards, directory, case, world_size, truths, saved_rng)
                 check.judge(failure)
+            failure = judge_spread(saving.ledger, directory, truths[0].weights)
+            check.judge(failure and replace(failure, case=f"saving on {case.text}"))
 
 
-def _save(check: Check, save: SaveShards, directory: Path, case: Case) -> list[str]:
-    """Save on the case's ranks; return their random states. Tell a state that some collect."""
+def _save(check: Check, save: SaveShards, directory: Path, case: Case) -> Run:
+    """Save on the case's ranks; they return their random states. Tell a state that some collect."""
     text = f"saving on {case.text}"
     try:
         saved = (observe_save, save, str(directory), case)
-        return check.launch(*saved, world_size=case.world_size, case=text).results
+        return check.launch(*saved, world_size=case.world_size, case=text)
     except (DeadlockError, CollectiveMismatchError) as error:
         if explain.are_some_idle(error, case.world_size):
             failure = explain.failure_of(error)
@@ -148,6 +155,25 @@ def judge_place(path: Path, directory: Path) -> Failure | None:
         return None
     expected = f"files in {directory.name} alone"
     return Failure(mistake=Mistake.SAVED_ELSEWHERE, expected=expected, came=f"{others[0].name}")
+
+
+def judge_spread(ledger: Ledger, directory: Path, weights: Mapping[str, Tensor]) -> Failure | None:
+    """Judge that no rank was sent the others' weights to save, and that no file holds most of all.
+
+    Numbers alone count: what dcp agrees on, and the random states, travel as bytes.
+    """
+    expected = "each rank writes the shards that it has, to files of its own"
+    size = sum(weight.nbytes for weight in weights.values())
+    saving = ledger.phases(0)[-1].where(lambda event: str(event.dtype).startswith("float"))
+    if (num_bytes := sum(event.nbytes for event in saving)) >= size:
+        came = f"collectives of {num_bytes:,} bytes on rank 0, and all weights are {size:,}"
+        return Failure(mistake=Mistake.STATE_GATHERED, expected=expected, came=came)
+    sizes = {path.name: path.stat().st_size for path in files_of(directory)}
+    largest = max(sizes, key=sizes.__getitem__)
+    if 2 * sizes[largest] > sum(sizes.values()):
+        came = f"{largest} has {sizes[largest]:,} of {sum(sizes.values()):,} bytes"
+        return Failure(mistake=Mistake.STATE_GATHERED, expected=expected, came=came)
+    return None
 
 
 def judge_rng(ranks: Sequence[Loaded], saved: Sequence[str] | None) -> Failure | None:

@@ -161,12 +161,13 @@ def _make(place: Path) -> tuple[str, str]:
 
 
 def judge_kept(root: Path) -> Failure | None:
-    """Judge that no more checkpoints are there than are to be kept: dcp's own files count them."""
+    """Judge that as many checkpoints are there as are to be kept: dcp's own files count them."""
     num_there, num_kept = len(list(root.rglob(".metadata"))), CONFIG["num_kept"]
-    if num_there <= num_kept:
+    if num_there == num_kept:
         return None
     expected = f"{num_kept} checkpoints at the end, as config['num_kept'] says"
-    return Failure(mistake=Mistake.NOT_REMOVED, expected=expected, came=f"{num_there}")
+    mistake = Mistake.NOT_REMOVED if num_there > num_kept else Mistake.NEWEST_REMOVED
+    return Failure(mistake=mistake, expected=expected, came=f"{num_there}")
 
 
 def judge_ends(run: ElasticRun) -> Failure | None:

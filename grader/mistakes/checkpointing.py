@@ -8,6 +8,10 @@ LOCAL_SHARD_TORCH_SAVE = (
     "The checkpoint holds shards and not where they belong, so other ranks cannot load them.",
     "let torch.distributed.checkpoint write it: it stores where each shard belongs",
 )
+STATE_GATHERED = (
+    "The whole state is gathered to be saved: of a large model, no rank has the memory for it.",
+    "get_state_dict without full_state_dict gives shards; dcp.save lets each rank write its own",
+)
 WEIGHTS_NOT_RESTORED = (
     "After loading, a weight is not the one that was saved.",
     "load into the model's state dict, then set it: set_state_dict",

@@ -28,6 +28,10 @@ FLIP_ACCEPTED = (
     "A file of the right size with other content is not noticed; dcp.load would not notice either.",
     "record the SHA-256 of the whole content, and compute it again in is_complete",
 )
+FOREIGN_FILE_ACCEPTED = (
+    "A file that nobody recorded is not noticed: what an earlier save left is taken for a part.",
+    "the files that are there must be the same as those recorded, no fewer and no more",
+)
 TORN_RECORD_ACCEPTED = (
     "A record that lost its end is trusted: files that it no longer lists are not checked.",
     "the files that are there must be the same as those recorded, no fewer and no more",
@@ -47,6 +51,10 @@ LATEST_POINTS_TO_TORN = (
 LATEST_RAISES = (
     "latest_complete raises because of what a crash left: the run could not go on.",
     "take what cannot be read for incomplete, and look at the one before it",
+)
+FILES_CHANGED = (
+    "What is only to look changes files, and a save may be going on among them.",
+    "let it only look; what is in the way is cleared by the next save",
 )
 RANKS_DISAGREE = (
     "The ranks do not agree on the newest complete checkpoint: they would load different ones.",

@@ -48,6 +48,10 @@ TOO_MUCH_REDONE = (
     "More steps are done again than since the last save that was due.",
     "save after every save_every steps, and load the newest complete checkpoint",
 )
+SAVED_AT_OTHER_STEPS = (
+    "A generation goes on from a step after which no save was due.",
+    "save when state.step is a multiple of save_every, counted from 0 in every generation",
+)
 WRONG_NUM_STEPS = (
     "The run does not end after num_steps steps, counted over all generations.",
     "while state.step < config['num_steps']: state.step counts on from the checkpoint",

@@ -6,6 +6,9 @@ import torch
 from grader.fsdp04.damage import Damage, damage, damaged_copies
 from grader.fsdp04.lineage import GlobalStep, id_of, place_by_ids, place_of
 from grader.fsdp04.loss_picture import LossPicture, Stretch
+from grader.fsdp04.shards import judge_spread
+from grader.mistakes import Mistake
+from sandbox.ledger import Ledger
 
 pytestmark = pytest.mark.fsdp04
 SAMPLES = torch.tensor([[1, 2, 3, 4], [1, 2, 3, 5], [6, 7, 8, 9]])
@@ -78,3 +81,14 @@ def test_the_losses_sentence_counts_what_was_done_again():
     assert "3 steps in 2 generations, 1 of them done twice" in picture.sentence
     assert "differ by at most 0.5" in picture.sentence
     assert picture.picture().height_px > 0
+
+
+@pytest.mark.parametrize(
+    ("sizes", "mistake"),
+    [((30, 30, 30, 10), None), ((90, 10, 10, 10), Mistake.STATE_GATHERED)],
+)
+def test_a_file_that_holds_most_of_a_checkpoint_was_written_for_all(tmp_path, sizes, mistake):
+    for rank, size in enumerate(sizes):
+        (tmp_path / f"__{rank}_0.distcp").write_bytes(bytes(size))
+    failure = judge_spread(Ledger(world_size=4), tmp_path, {"weight": torch.zeros(5)})
+    assert (failure and failure.mistake) == mistake
