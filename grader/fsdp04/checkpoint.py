@@ -48,6 +48,9 @@ def check_checkpoint(
         functions = (save_checkpoint, latest_complete, load_shards)
         whole = Scenario(str(saved), "after a save in which nothing happened", (NEXT_STEP,), False)
         recover(check, functions, [whole], saving.truths, Mistake.NOT_COMMITTED, CASE.world_size)
+        # Early: who does not wait for others may be lucky up to here, and unlucky anywhere below.
+        slow = _as_scenario(check, saving.slow_down([len(own) for own in changes]))
+        recover(check, functions, [slow], saving.truths, Mistake.TEMP_DIR_RACE)
         launched = (observe_newest, *functions, str(saving.path / "newest"), CASE, saving.truths[1])
         with naming_races(check, saving.path):
             run = check.launch(*launched, world_size=CASE.world_size, case="saving on 2 ranks")
@@ -64,8 +67,6 @@ def check_checkpoint(
             some = enumerate(points[first : first + NUM_AT_ONCE], start=first)
             scenarios = [saving.kill(point, number) for number, point in some]
             recover(check, functions, scenarios, saving.truths)
-        slow = _as_scenario(check, saving.slow_down([len(own) for own in changes]))
-        recover(check, functions, [slow], saving.truths, Mistake.TEMP_DIR_RACE)
 
 
 def _as_scenario(check: Check, made: Scenario | Failure) -> Scenario:
