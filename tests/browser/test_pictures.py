@@ -59,7 +59,7 @@ def save(page, path: Path, keeps_widgets: bool) -> None:
         page.wait_for_timeout(200)
 
 
-@pytest.mark.parametrize("keeps_widgets", [False, True])
+@pytest.mark.parametrize("keeps_widgets", [False, pytest.param(True, marks=pytest.mark.slow)])
 def test_a_run_is_drawn_a_selector_shows_a_part_and_what_is_saved_is_whole(
     lab, open_notebook, keeps_widgets: bool
 ) -> None:

@@ -52,14 +52,22 @@ def _mutants(exercise):
 
 
 def _affected(exercise, calls_most):
-    """Yield each other style with the checks that get its functions; as slow, with `calls_most`."""
+    """Yield each other style with the checks of its functions; as slow, others that call them."""
     for path in answers.overlays("solutions", exercise):
         defined = set(answers.defined_names(path))
         for check in answers.check_names(exercise):
-            is_its_own = bool(defined & set(answers.arguments(exercise, check)))
-            if is_its_own or check == calls_most:
+            is_its_own = bool(defined & set(_own(exercise, check)))
+            calls_them = bool(defined & set(answers.arguments(exercise, check)))
+            if is_its_own or calls_them or check == calls_most:
                 marks = [] if is_its_own else [pytest.mark.slow]
                 yield pytest.param(path, check, id=f"{path.stem}-{check}", marks=marks)
+
+
+def _own(exercise, check):
+    """Return the functions that a check gets and that belong to its own step."""
+    asked = _facts(exercise).asked
+    passed = [name for name in answers.arguments(exercise, check) if name in asked]
+    return [name for name in passed if asked[name].step == asked[passed[0]].step]
 
 
 def _text(exercise):
@@ -101,9 +109,7 @@ def test_stub_is_not_solved_yet(exercise, check, capfd, tmp_path):
         answers.run_check(exercise, check, answers.solution(exercise, tmp_path / "stubs.py"))
     first, *more = capfd.readouterr().out.splitlines()
     assert first == f"○ not solved yet: {check}"
-    asked = _facts(exercise).asked
-    passed = [name for name in answers.arguments(exercise, check) if name in asked]
-    own = [name for name in passed if asked[name].step == asked[passed[0]].step]
+    own = _own(exercise, check)
     left = [f"  {name} is still to be written." for name in own]
     assert more in [[line] for line in left] if len(own) > 1 else more == []
 
