@@ -17,7 +17,7 @@ lab: setup
 	@$(BIN)/python -m grader lab $(JUPYTER_FLAGS)
 
 test: check
-	@$(PYTEST) -m "not slow and not gpu and not published" -n 3 --dist loadfile --no-loadscope-reorder
+	@$(PYTEST) -m "not slow and not gpu and not published" -n 4 --dist loadfile --no-loadscope-reorder
 
 test-slow: setup
 	@$(PYTEST) -m "slow and not gpu"

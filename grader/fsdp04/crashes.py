@@ -26,7 +26,7 @@ from sandbox.faults import Change, DiskFull, FileChange, Pause, record_file_chan
 
 CASE = Case(world_size=2, model=SMALL, data_seed=5)
 FIRST_STEP, NEXT_STEP = 1, 2  # what is saved before anything goes wrong, and when it does
-PAUSE_S = 0.5
+PAUSE_S = 1.0
 MAX_TORN = 6
 # What a launch raises when a rank was killed: mostly its death, sometimes what another met first.
 CRASHES = (RankDiedError, RankError, DeadlockError)

@@ -52,14 +52,19 @@ def _mutants(exercise):
 
 
 def _affected(exercise, calls_most):
-    """Yield each other style with the checks of its functions; as slow, others that call them."""
+    """Yield each other style with the checks of its functions.
+
+    As slow: others that call them, and those for which an earlier style was quick already.
+    """
+    seen = set()
     for path in answers.overlays("solutions", exercise):
         defined = set(answers.defined_names(path))
         for check in answers.check_names(exercise):
             is_its_own = bool(defined & set(_own(exercise, check)))
             calls_them = bool(defined & set(answers.arguments(exercise, check)))
             if is_its_own or calls_them or check == calls_most:
-                marks = [] if is_its_own else [pytest.mark.slow]
+                marks = [] if is_its_own and check not in seen else [pytest.mark.slow]
+                seen |= {check} if is_its_own else set()
                 yield pytest.param(path, check, id=f"{path.stem}-{check}", marks=marks)
 
 

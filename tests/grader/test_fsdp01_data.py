@@ -2,6 +2,7 @@
 
 import pytest
 
+from grader import judge_samples
 from grader.fsdp01 import padding, rows, samples
 from grader.mistakes import Mistake
 from grader.shards import chunk_rows, padded_numel
@@ -17,7 +18,7 @@ def test_slices_of_any_cut_pass():
 
 
 def test_ids_out_of_range_are_found():
-    assert samples.judge_epoch([[0, 1], [2, 4]], 4).mistake is Mistake.SAMPLES_LOST
+    assert judge_samples.judge_epoch([[0, 1], [2, 4]], 4).mistake is Mistake.SAMPLES_LOST
 
 
 def test_an_empty_range_may_be_written_in_any_way():

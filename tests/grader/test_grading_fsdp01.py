@@ -6,7 +6,7 @@ from grading_tests import graded_course, judge_right_and_blank, processes_of
 from grader.nbgrader_plugin.scoring import Outcome
 from grader.samples import submission
 
-pytestmark = [pytest.mark.fsdp01, pytest.mark.timeout(400)]
+pytestmark = [pytest.mark.fsdp01, pytest.mark.slow, pytest.mark.timeout(400)]
 
 # One mistake that is named, one answer that ends the kernel, one that deadlocks; the rest is right.
 MIXED = """
@@ -60,6 +60,5 @@ def test_no_kernel_and_no_rank_is_left(course):
     assert processes_of(course) == []
 
 
-@pytest.mark.slow
 def test_reference_solution_gets_100_and_the_released_notebook_0(tmp_path):
     judge_right_and_blank(tmp_path, "fsdp01")

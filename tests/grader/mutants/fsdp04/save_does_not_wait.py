@@ -1,4 +1,6 @@
-"""Each rank adds a file of its own, and rank 0 commits without waiting for the others'."""
+"""Each rank adds a file of its own; rank 0 gives the others a moment, and does not wait."""
+
+import time
 
 CHECK = "checkpoint"
 CODE = "TEMP_DIR_RACE"
@@ -14,6 +16,7 @@ def save_checkpoint(root, state):
     if dist.get_rank() != 0:
         Path(writing, f"rank-{dist.get_rank()}.json").write_text(json.dumps({"step": state.step}))
     elif not is_complete(final):
+        time.sleep(0.4)
         write_record(writing)
         shutil.rmtree(final, ignore_errors=True)
         os.rename(writing, final)
