@@ -49,7 +49,7 @@ def check_checkpoint(
         whole = Scenario(str(saved), "after a save in which nothing happened", (NEXT_STEP,), False)
         recover(check, functions, [whole], saving.truths, Mistake.NOT_COMMITTED, CASE.world_size)
         # Early: who does not wait for others may be lucky up to here, and unlucky anywhere below.
-        slow = _as_scenario(check, saving.slow_down([len(own) for own in changes]))
+        slow = _as_scenario(check, saving.slow_down(changes))
         recover(check, functions, [slow], saving.truths, Mistake.TEMP_DIR_RACE)
         launched = (observe_newest, *functions, str(saving.path / "newest"), CASE, saving.truths[1])
         with naming_races(check, saving.path):

@@ -22,12 +22,13 @@ from grader.fsdp04.state import Truth, fill, new_state, truth_of
 from grader.mistakes import Mistake
 from grader.verdict import Failure
 from sandbox.errors import DeadlockError, RankDiedError, RankError
-from sandbox.faults import Change, DiskFull, FileChange, Pause, record_file_changes
+from sandbox.faults import Change, ChangeKind, DiskFull, FileChange, Pause, record_file_changes
 
 CASE = Case(world_size=2, model=SMALL, data_seed=5)
 FIRST_STEP, NEXT_STEP = 1, 2  # what is saved before anything goes wrong, and when it does
 PAUSE_S = 1.0
 MAX_TORN = 6
+OF_CONTENTS = (ChangeKind.WRITE, ChangeKind.CLOSE, ChangeKind.FSYNC, ChangeKind.TRUNCATE)
 # What a launch raises when a rank was killed: mostly its death, sometimes what another met first.
 CRASHES = (RankDiedError, RankError, DeadlockError)
 
@@ -104,11 +105,11 @@ class Saving:
             came="it returned",
         )
 
-    def slow_down(self, num_changes: Sequence[int]) -> Scenario | Failure:
-        """Save with rank 0 slow at its first change of files, the others each at their last."""
+    def slow_down(self, changes: Sequence[Sequence[Change]]) -> Scenario | Failure:
+        """Save with rank 0 slow at its first change of files, the others before their last name."""
         root = self.copy_base("slow")
-        at = [1, *num_changes[1:]]
-        faults = [Pause(r, FileChange(n), PAUSE_S) for r, n in enumerate(at) if num_changes[r]]
+        at = [1, *map(_find_last_name, changes[1:])]
+        faults = [Pause(r, FileChange(n), PAUSE_S) for r, n in enumerate(at) if changes[r]]
         what = "a rank was slow in its save"
         try:
             self.save(root, NEXT_STEP, faults)
@@ -119,6 +120,14 @@ class Saving:
                 mistake=Mistake.TEMP_DIR_RACE, expected=expected, came=came[:200], where=what
             )
         return Scenario(str(root), what, (NEXT_STEP,))
+
+
+def _find_last_name(changes: Sequence[Change]) -> int:
+    """Return the number of the last change by which a name comes, goes or is another."""
+    return max(
+        (n for n, change in enumerate(changes, start=1) if change.kind not in OF_CONTENTS),
+        default=len(changes),
+    )
 
 
 @contextlib.contextmanager

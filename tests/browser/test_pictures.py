@@ -92,6 +92,7 @@ def test_a_run_is_drawn_a_selector_shows_a_part_and_what_is_saved_is_whole(
     assert not any(widget.is_visible() for widget in dead.all())
 
 
+@pytest.mark.slow
 def test_a_sharding_is_drawn_once_and_ranks_stand_side_by_side(lab, open_notebook) -> None:
     cell = "from sandbox import show_sharding\nshow_sharding(torch.nn.Linear(4, 6))"
     write(
@@ -135,6 +136,7 @@ def test_no_chart_is_cut_off_beside_the_file_browser_of_a_small_window(lab, open
     assert picture.evaluate(outside) == []
 
 
+@pytest.mark.slow
 def test_what_is_not_trusted_is_legible_without_its_script(lab, open_notebook) -> None:
     """A notebook of another person: JupyterLab shows its pictures as images."""
     shown = bundle(draw_run(Run(2, [None, None], LEDGER, ["", ""], 1.0)), "Run(…)")

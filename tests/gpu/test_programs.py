@@ -13,7 +13,7 @@ from grader import twin
 from sandbox import backend
 
 
-@pytest.mark.parametrize("world_size", [1, 3])
+@pytest.mark.parametrize("world_size", [pytest.param(1, marks=pytest.mark.slow), 3])
 def test_the_formulas_states_are_those_of_the_live_tensors(world_size):
     count = gpu_programs.live_bytes
     run = sandbox.launch(gpu_programs.measure_states, count, world_size=world_size)
@@ -56,6 +56,7 @@ def test_a_test_on_gpus_passes_on_a_stand_in(monkeypatch, test):
     test(2)
 
 
+@pytest.mark.slow
 def test_a_check_is_compared_on_a_stand_in_and_a_mutant_named(monkeypatch):
     fake_gpus.pretend(monkeypatch, 3)
     test_checks.test_the_reference_answer_passes_with_the_ledger_of_gloo("fsdp01", "build", 3)

@@ -140,6 +140,7 @@ def test_a_trainer_that_cannot_be_made_shows_why():
         ray_fit.fit(make_trainer, NUM_WORKERS)
 
 
+@pytest.mark.slow
 def test_a_stub_is_not_solved_yet():
     def make_trainer(num_workers, storage_path):
         raise NotImplementedError()
@@ -148,6 +149,7 @@ def test_a_stub_is_not_solved_yet():
         ray_fit.fit(make_trainer, NUM_WORKERS)
 
 
+@pytest.mark.slow
 def test_a_trainer_that_is_run_where_it_is_made_is_refused():
     def make_trainer(num_workers, storage_path):
         from ray.train.torch import TorchTrainer

@@ -52,6 +52,7 @@ def test_a_patched_sandbox_is_put_right():
     assert run("import sandbox.launcher", FAKE, *parts).startswith("True\n" * len(TRICKS))
 
 
+@pytest.mark.slow
 def test_the_warm_process_is_kept_and_names_follow():
     out = run(
         "sandbox.launch(lambda: 1, world_size=1)",
