@@ -12,14 +12,11 @@ from torch.distributed.fsdp import fully_shard
 
 import sandbox
 from sandbox import toys
+from sandbox.failure import count_ranks
 
 SAMPLES_PER_RANK = 2
+FIXED_BATCH_SIZE = 12  # where it must not follow the number of ranks
 LEARNING_RATE = 1e-2
-
-
-def count_ranks(world_size: int) -> str:
-    """Return "1 rank" or "3 ranks"."""
-    return "1 rank" if world_size == 1 else f"{world_size} ranks"
 
 
 def describe_model(options: Mapping[str, Any]) -> str:
@@ -62,6 +59,21 @@ class Case:
     def global_tokens(self, step: int) -> Tensor:
         """Return the whole batch of a step: all ranks' samples."""
         return torch.cat([self.tokens(step, rank) for rank in range(self.world_size)])
+
+    def fixed_batch(self, step: int) -> Tensor:
+        """Return the whole batch of a step, of the same 12 samples on any number of ranks."""
+        return fixed_batch(step, self.model.get("vocab_size", 61), self.data_seed)
+
+
+def fixed_batch(step: int, vocab_size: int = 61, seed: int = 0) -> Tensor:
+    """Return the 12 samples of a step: world sizes 1, 2, 3, 4, 6 and 12 divide them."""
+    sample_ids = range(step * FIXED_BATCH_SIZE, (step + 1) * FIXED_BATCH_SIZE)
+    return toys.token_samples(sample_ids, vocab_size=vocab_size, seed=seed)
+
+
+def share_of(batch: Tensor) -> Tensor:
+    """Return this rank's equal part of a batch, on its device."""
+    return batch.chunk(dist.get_world_size())[dist.get_rank()].to(sandbox.device())
 
 
 TIED = {"tied": True, "num_blocks": 2}

@@ -8,7 +8,7 @@ import time
 from collections.abc import Callable
 from dataclasses import replace
 from types import FunctionType, TracebackType
-from typing import Any, NoReturn, Self
+from typing import Any, NoReturn, Self, TypeVar
 
 import sandbox
 from grader import explain, launches, record, verdict
@@ -21,6 +21,8 @@ from sandbox.errors import SandboxError
 from sandbox.progress import waiting
 from sandbox.ranks import warm
 from sandbox.run import Run
+
+T = TypeVar("T")
 
 BUDGET_S = 20.0  # for all launches of one check, on a machine with nothing else to do
 MAX_STRETCH = 2.5  # nbgrader gives a cell 60 s, and what surrounds the launches needs some of them
@@ -97,6 +99,12 @@ class Check:
         """End the check with this failure, if it is one."""
         if failure is not None:
             self._fail(failure)
+
+    def require(self, made: T | Failure) -> T:
+        """Return what was made; end the check where that is a failure."""
+        if isinstance(made, Failure):
+            self._fail(made)
+        return made
 
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, _: TracebackType | None

@@ -3,14 +3,14 @@
 import itertools
 import operator
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
-from grader.cases import count_ranks
 from grader.mistakes import Mistake
 from grader.verdict import Failure
 from grader.whereabouts import random_state
+from sandbox.failure import count_ranks
 
 Slices = list[list[int]]  # one list of sample ids per rank
 
@@ -44,6 +44,11 @@ def judge_state(changed: str) -> Failure | None:
         return None
     expected, came = "a generator of your own", f"the global state of {changed} was changed"
     return Failure(mistake=Mistake.GLOBAL_RANDOM_STATE, expected=expected, came=came)
+
+
+def steps_per_epoch(config: Mapping[str, Any]) -> int:
+    """Return how many global batches an epoch has."""
+    return int(config["num_samples"]) // int(config["global_batch_size"])
 
 
 def judge_slices(epochs: Sequence[Slices], num_samples: int) -> Failure | None:

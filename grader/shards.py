@@ -5,7 +5,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 import torch
-from torch import Tensor
+from torch import Tensor, nn
 from torch.distributed.device_mesh import DeviceMesh
 from torch.distributed.tensor import DTensor, Placement
 from torch.distributed.tensor._utils import compute_local_shape_and_global_offset
@@ -89,3 +89,12 @@ def padded_numel(shape: Sequence[int], world_size: int) -> int:
     num_rows, *rest = shape
     padded_rows = -(-num_rows // world_size) * world_size
     return padded_rows * torch.Size(rest).numel()
+
+
+def gathered(model: nn.Module) -> dict[str, Tensor]:
+    """Return every parameter of a DeepSpeed model whole, as a copy. Collective: all ranks."""
+    import deepspeed
+
+    with deepspeed.zero.GatheredParameters(list(model.parameters())):
+        named = model.named_parameters()
+        return {name: weight.detach().to("cpu", copy=True) for name, weight in named}

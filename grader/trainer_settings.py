@@ -1,9 +1,12 @@
-"""What a Ray trainer was made with, as plain data."""
+"""What a Ray trainer was made with, as plain data, and whether that is what was asked for."""
 
 import os
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
+
+from grader.mistakes import Mistake
+from grader.verdict import Failure
 
 
 @dataclass(frozen=True)
@@ -40,6 +43,22 @@ def settings_of(trainer: object, expected_config: Mapping[str, Any]) -> Settings
         max_failures=run.failure_config.max_failures,
         num_to_keep=run.checkpoint_config.num_to_keep,
     )
+
+
+def judge_settings(
+    settings: Settings, expected: Settings, mistakes: Mapping[str, Mistake]
+) -> Failure | None:
+    """Judge each setting that `mistakes` names; a loop may have been given its config before."""
+    for name, mistake in mistakes.items():
+        wanted, came = getattr(expected, name), getattr(settings, name)
+        if wanted != came and not (name == "config" and came is None):
+            return Failure(
+                mistake=mistake,
+                expected=f"{name} {wanted!r}",
+                came=f"{came!r}",
+                where=f"make_trainer({expected.num_workers}, storage_path)",
+            )
+    return None
 
 
 def plain_path(path: object) -> str:

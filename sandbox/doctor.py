@@ -18,6 +18,7 @@ from dataclasses import dataclass
 import psutil
 
 from sandbox import backend, gpus, nccl_settings
+from sandbox.failure import count_ranks
 
 NEEDED_MEMORY_GB = 4.0  # the warm process and Ray's own take 1.5 GB, JupyterLab and a kernel 1 GB
 NEEDED_SHARED_MEMORY_GB = 1.0  # where Ray puts its objects; Docker gives 0.064 by default
@@ -148,7 +149,7 @@ def check_ranks() -> Iterator[Finding]:
 def _try_ranks(backend_name: str, world_size: int) -> Finding:
     import sandbox
 
-    subject = f"{world_size} rank{'s' * (world_size > 1)} on {backend_name}"
+    subject = f"{count_ranks(world_size)} on {backend_name}"
     is_needed = backend_name == "gloo"
     try:
         sandbox.launch(_sum_ranks, world_size=world_size, backend=backend_name)

@@ -194,6 +194,11 @@ def describe_others(others: Mapping[int, str]) -> list[str]:
     return [f"{name_ranks(ranks)}: {state}" for state, ranks in by_state.items()]
 
 
+def count_ranks(world_size: int) -> str:
+    """Return "1 rank" or "3 ranks"."""
+    return "1 rank" if world_size == 1 else f"{world_size} ranks"
+
+
 def name_ranks(ranks: list[int]) -> str:
     """Return "rank 2", "ranks 0-3" or "ranks 0, 2, 5"."""
     ranks = sorted(ranks)

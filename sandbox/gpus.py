@@ -17,6 +17,7 @@ from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from sandbox.failure import count_ranks
 from sandbox.units import format_bytes
 
 LOOK_TIMEOUT_S = 120.0  # importing torch takes 2 s, a context on each of 8 GPUs some seconds more
@@ -119,7 +120,7 @@ def _describe_gpus(machine: Machine) -> Iterator[tuple[str, str]]:
         f"{n} × {name} ({size}, capability {major}.{minor})"
         for (name, size, (major, minor)), n in kinds.items()
     ]
-    ranks = f"up to {len(gpus)} ranks" if len(gpus) > 1 else "1 rank"
+    ranks = f"{'up to ' * (len(gpus) > 1)}{count_ranks(len(gpus))}"
     yield f"{', '.join(listed)}; torch for CUDA {machine.wheel_cuda}; NCCL for {ranks}", ""
     if len(kinds) > 1:
         yield (

@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from sandbox.errors import NotTrackedError
+from sandbox.failure import count_ranks
 from sandbox.faults.injected import Injected, list_faults
 from sandbox.ledger import Ledger
 from sandbox.memory.history import Memory
@@ -40,7 +41,7 @@ class Run:
         return self.tracked_memory
 
     def __repr__(self) -> str:
-        ranks = "1 rank" if self.world_size == 1 else f"{self.world_size} ranks"
+        ranks = count_ranks(self.world_size)
         injected = f", injected: {list_faults(self.faults)}" if self.faults else ""
         return f"Run({ranks}, {self.duration_s:.3g} s, {len(self.ledger)} collectives{injected})"
 

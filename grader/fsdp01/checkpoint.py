@@ -7,20 +7,11 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 import torch
-import torch.distributed as dist
 from torch import Tensor, nn
 
 import sandbox
 from grader import explain
-from grader.cases import (
-    FROZEN,
-    LEARNING_RATE,
-    SHALLOW,
-    TIED,
-    Case,
-    count_ranks,
-    new_sharded,
-)
+from grader.cases import FROZEN, LEARNING_RATE, SHALLOW, TIED, Case, new_sharded, share_of
 from grader.fsdp01.exercise import Check
 from grader.mistakes import Mistake
 from grader.parity import find_difference
@@ -30,12 +21,12 @@ from grader.truth import StepTruth, train
 from grader.verdict import Failure
 from sandbox import toys
 from sandbox.errors import CollectiveMismatchError, DeadlockError, RankError
+from sandbox.failure import count_ranks
 
 Save = Callable[[str, nn.Module, torch.optim.Optimizer, int], None]
 Load = Callable[[str, nn.Module, torch.optim.Optimizer], int]
 
 NUM_SAVED_STEPS = 2
-BATCH_SIZE = 12
 OTHER_LEARNING_RATE = 3e-2  # of the optimizer to load into: the saved one must replace it
 # Saved by this case, with this next_epoch; loaded by as many ranks, then by another number of them.
 CASES = (
@@ -106,17 +97,10 @@ def observe_load(load: Load, directory: str, case: Case) -> Observation:
 
 def _take_step(model: nn.Module, optimizer: torch.optim.Optimizer, case: Case, step: int) -> None:
     """Train on this rank's share of a batch that is the same for every number of ranks."""
-    rank, world_size = dist.get_rank(), dist.get_world_size()
-    tokens = _batch(case, step).chunk(world_size)[rank].to(sandbox.device())
+    tokens = share_of(case.fixed_batch(step))
     toys.next_token_loss(model(tokens), tokens).backward()
     optimizer.step()
     optimizer.zero_grad()
-
-
-def _batch(case: Case, step: int) -> Tensor:
-    sample_ids = range(step * BATCH_SIZE, (step + 1) * BATCH_SIZE)
-    vocab_size = case.model.get("vocab_size", 61)
-    return toys.token_samples(sample_ids, vocab_size=vocab_size, seed=case.data_seed)
 
 
 # -- judge ----------------------------------------------------------------------------------------
@@ -124,7 +108,7 @@ def _batch(case: Case, step: int) -> Tensor:
 
 def truth_of(case: Case) -> list[StepTruth]:
     """Return the uninterrupted run: the steps before the save, and the one after it."""
-    batches = [_batch(case, step) for step in range(NUM_SAVED_STEPS + 1)]
+    batches = [case.fixed_batch(step) for step in range(NUM_SAVED_STEPS + 1)]
     return train(case.new_model(), LEARNING_RATE, batches)
 
 

@@ -7,8 +7,8 @@ from typing import Any
 from torch import Tensor
 
 from grader.fsdp01.judge_epochs import judge_epochs
-from grader.fsdp01.loop_run import Epoch, LoopRun, num_steps_of
-from grader.judge_samples import judge_epoch
+from grader.fsdp01.loop_run import Epoch, LoopRun
+from grader.judge_samples import judge_epoch, steps_per_epoch
 from grader.judge_step import (
     judge_any_clipping,
     judge_arrived,
@@ -30,7 +30,7 @@ def judge_run(runs: Sequence[LoopRun], config: Mapping[str, Any]) -> Failure | N
 
     `config` is what the loop was given; the truth is one process on the same batches.
     """
-    run, num_steps = runs[-1], num_steps_of(config)
+    run, num_steps = runs[-1], steps_per_epoch(config)
     if failure := judge_epochs(run):
         return failure
     epochs = [epoch for entry in runs for epoch in entry.epochs(num_steps)]

@@ -1,9 +1,9 @@
 """What one run of a training loop did, seen from outside, and its epochs one by one."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Self
+from typing import Self
 
 import torch
 from torch import Tensor
@@ -68,8 +68,3 @@ class LoopRun:
 def _part(steps: Sequence[LoopStep], place: int, num_steps: int, num_epochs: int) -> list[LoopStep]:
     is_last = place == num_epochs - 1
     return list(steps[place * num_steps : None if is_last else (place + 1) * num_steps])
-
-
-def num_steps_of(config: Mapping[str, Any]) -> int:
-    """Return how many steps an epoch has."""
-    return int(config["num_samples"]) // int(config["global_batch_size"])

@@ -7,7 +7,7 @@ from typing import Any
 
 import torch
 
-from grader import explain
+from grader import explain, trainer_settings
 from grader.fsdp01 import judge_loop
 from grader.fsdp01.exercise import Check
 from grader.fsdp01.loop_run import LoopRun
@@ -62,18 +62,11 @@ def observe_settings(make_trainer: MakeTrainer, path: str) -> list[Settings]:
 
 
 def judge_settings(seen: Sequence[Settings], path: str) -> Failure | None:
-    """Judge the settings of each trainer; a loop may have been given its config before."""
+    """Judge the settings of each trainer."""
     for num_workers, settings in zip(NUM_WORKERS, seen, strict=True):
         expected = Settings("TorchTrainer", num_workers, False, "gloo", plain_path(path), "CONFIG")
-        for name, mistake in MISTAKE_OF_SETTING.items():
-            wanted, came = getattr(expected, name), getattr(settings, name)
-            if wanted != came and not (name == "config" and came is None):
-                return Failure(
-                    mistake=mistake,
-                    expected=f"{name} {wanted!r}",
-                    came=f"{came!r}",
-                    where=f"make_trainer({num_workers}, storage_path)",
-                )
+        if failure := trainer_settings.judge_settings(settings, expected, MISTAKE_OF_SETTING):
+            return failure
     return None
 
 

@@ -3,11 +3,11 @@
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from grader.cases import count_ranks
 from grader.fsdp01.exercise import Check
 from grader.mistakes import Mistake
 from grader.shards import padded_numel as true_padded_numel
 from grader.verdict import Failure
+from sandbox.failure import count_ranks
 
 PaddedNumel = Callable[[Sequence[int], int], int]
 

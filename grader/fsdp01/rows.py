@@ -7,11 +7,11 @@ from collections import Counter
 from collections.abc import Callable, Sequence
 
 from grader import verdict
-from grader.cases import count_ranks
 from grader.fsdp01.exercise import Check
 from grader.mistakes import Mistake
 from grader.shards import chunk_rows
 from grader.verdict import Failure
+from sandbox.failure import count_ranks
 from sandbox.pictures.shard_picture import ShardPicture
 
 NUM_ROWS = (12, 5, 13, 6, 9, 1, 3)

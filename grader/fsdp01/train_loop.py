@@ -10,7 +10,7 @@ from typing import Any
 import torch
 
 from grader import explain, storage
-from grader.cases import SHALLOW, TIED, count_ranks, describe_model
+from grader.cases import SHALLOW, TIED, describe_model
 from grader.fsdp01 import judge_epochs, judge_loop
 from grader.fsdp01.exercise import Check
 from grader.fsdp01.loop_run import LoopRun
@@ -19,7 +19,7 @@ from grader.mistakes import Mistake
 from grader.verdict import Failure
 from grader.whose_line import function_at, line_of_call
 from sandbox.errors import CollectiveMismatchError, DeadlockError, RankError
-from sandbox.failure import name_ranks
+from sandbox.failure import count_ranks, name_ranks
 
 TrainLoop = Callable[[dict[str, Any]], None]
 

@@ -4,12 +4,12 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
-from grader.cases import count_ranks
 from grader.fsdp02.config_mistakes import ConfigMistake, find_config_mistakes
 from grader.fsdp02.exercise import Check
 from grader.mistakes import Mistake
 from grader.verdict import Failure
 from sandbox import toys
+from sandbox.failure import count_ranks
 
 DsConfig = Callable[..., dict[str, Any]]
 SIZES = ("train_batch_size", "train_micro_batch_size_per_gpu", "gradient_accumulation_steps")

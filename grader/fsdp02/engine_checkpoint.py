@@ -12,7 +12,6 @@ from grader import explain
 from grader.cases import Case
 from grader.fsdp02.engines import (
     CASES,
-    gathered,
     judge_weights,
     new_engine,
     train_step,
@@ -21,6 +20,7 @@ from grader.fsdp02.engines import (
 from grader.fsdp02.exercise import Check
 from grader.mistakes import Mistake
 from grader.plain import as_plain
+from grader.shards import gathered
 from grader.truth import StepTruth
 from grader.verdict import Failure
 from sandbox.errors import CollectiveMismatchError, DeadlockError

@@ -12,7 +12,6 @@ from grader.fsdp02.engines import (
     ACCUMULATION_STEPS,
     CASES,
     NUM_STEPS,
-    gathered,
     judge_weights,
     micro_batches,
     new_config,
@@ -21,6 +20,7 @@ from grader.fsdp02.engines import (
 from grader.fsdp02.exercise import Check
 from grader.mistakes import Mistake
 from grader.plain import as_plain
+from grader.shards import gathered
 from grader.truth import StepTruth
 from grader.verdict import Failure
 

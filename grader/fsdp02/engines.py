@@ -69,15 +69,6 @@ def train_step(engine: Any, case: Case, step: int) -> None:
         engine.step()
 
 
-def gathered(model: nn.Module) -> dict[str, Tensor]:
-    """Return every parameter whole, as a copy. Collective: all ranks."""
-    import deepspeed
-
-    with deepspeed.zero.GatheredParameters(list(model.parameters())):
-        named = model.named_parameters()
-        return {name: weight.detach().to("cpu", copy=True) for name, weight in named}
-
-
 def truths_of(case: Case, num_steps: int) -> list[StepTruth]:
     """Return one process's steps on all ranks' micro-batches, clipped as DeepSpeed clips."""
     batches = [

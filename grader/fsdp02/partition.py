@@ -7,11 +7,11 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from grader.cases import count_ranks
 from grader.fsdp02.exercise import Check
 from grader.fsdp02.flat import padded_numel
 from grader.mistakes import Mistake
 from grader.verdict import Failure
+from sandbox.failure import count_ranks
 
 Flatten = Callable[[list[Tensor], int], Tensor]
 Unflatten = Callable[[Tensor, list[torch.Size]], list[Tensor]]

@@ -6,11 +6,11 @@ from dataclasses import replace
 
 import torch
 
-from grader.cases import count_ranks
 from grader.fsdp03.diverged import Fault, GradientRecord, record_run
 from grader.fsdp03.exercise import Check
 from grader.mistakes import Mistake
 from grader.verdict import Failure
+from sandbox.failure import count_ranks
 
 Culprit = tuple[int, int, str]
 FirstNonfinite = Callable[[list[GradientRecord]], Culprit]

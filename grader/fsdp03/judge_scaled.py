@@ -3,7 +3,6 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from grader.cases import count_ranks
 from grader.fsdp03.judge_scale import Scale, torch_rule
 from grader.judge_step import judge_arrived, judge_weights
 from grader.mistakes import Mistake
@@ -11,6 +10,7 @@ from grader.parity import find_difference
 from grader.shards import Shard
 from grader.truth import StepTruth
 from grader.verdict import Failure
+from sandbox.failure import count_ranks
 
 
 @dataclass(frozen=True)

@@ -9,7 +9,7 @@ from torch import nn
 from torch.distributed.device_mesh import DeviceMesh
 from torch.distributed.fsdp import MixedPrecisionPolicy, fully_shard
 
-from grader.cases import SMALL, TIED, UNEVEN, Case, count_ranks
+from grader.cases import SMALL, TIED, UNEVEN, Case
 from grader.fsdp01.measure import events_of_steps, run_steps
 from grader.fsdp03.exercise import Check
 from grader.mistakes import Mistake
@@ -17,6 +17,7 @@ from grader.plain import as_number
 from grader.shards import padded_numel
 from grader.verdict import Failure
 from sandbox import toys
+from sandbox.failure import count_ranks
 
 Predict = Callable[[int, list[int], int, int, int], Mapping[str, float]]
 

@@ -12,11 +12,8 @@ from torch.distributed.checkpoint.api import CheckpointException
 
 from grader.cases import Case
 from grader.fsdp04.background import Background
-from grader.fsdp04.state import Snapshot, TrainState, new_state, take_snapshot, take_steps
-
-SaveAsync = Callable[[str, TrainState, Any, Any], Any]  # a Future
-Latest = Callable[[str], Any]
-Load = Callable[[str, TrainState], None]
+from grader.fsdp04.exercise import LatestComplete, LoadShards, SaveAsync
+from grader.fsdp04.state import Snapshot, new_state, take_snapshot, take_steps
 
 OTHER_SEED = 99
 HELD_STEP = 2  # of the checkpoint that is held in the middle of its writing
@@ -48,7 +45,11 @@ class Seen:
 
 
 def observe(
-    save_async: SaveAsync, latest_complete: Latest, load_shards: Load, root: str, case: Case
+    save_async: SaveAsync,
+    latest_complete: LatestComplete,
+    load_shards: LoadShards,
+    root: str,
+    case: Case,
 ) -> Seen:
     """Save five times: freely, held, then two in a row, then on a full disk."""
     with Background() as background:
@@ -67,8 +68,8 @@ class _Watch:
     def __init__(
         self,
         save_async: SaveAsync,
-        latest_complete: Latest,
-        load_shards: Load,
+        latest_complete: LatestComplete,
+        load_shards: LoadShards,
         root: str,
         case: Case,
         background: Background,

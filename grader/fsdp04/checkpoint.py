@@ -5,23 +5,20 @@ from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 
-from grader.cases import count_ranks
 from grader.fsdp04.crashes import CASE, NEXT_STEP, Saving, naming_races, tear, truths
 from grader.fsdp04.damage import files_of
-from grader.fsdp04.exercise import Check
+from grader.fsdp04.exercise import Check, LatestComplete, LoadShards, SaveCheckpoint
 from grader.fsdp04.judge_recovery import judge_recovery
 from grader.fsdp04.kill_points import choose, kill_points
 from grader.fsdp04.newest import judge_newest, observe_newest
 from grader.fsdp04.recovery import (
-    LatestComplete,
-    LoadShards,
-    SaveCheckpoint,
     Scenario,
     observe_recoveries,
 )
 from grader.fsdp04.state import Truth
 from grader.mistakes import Mistake
 from grader.verdict import Failure
+from sandbox.failure import count_ranks
 
 NUM_KILLS = 20
 SEED = 2
@@ -49,7 +46,7 @@ def check_checkpoint(
         whole = Scenario(str(saved), "after a save in which nothing happened", (NEXT_STEP,), False)
         recover(check, functions, [whole], saving.truths, Mistake.NOT_COMMITTED, CASE.world_size)
         # Early: who does not wait for others may be lucky up to here, and unlucky anywhere below.
-        slow = _as_scenario(check, saving.slow_down(changes))
+        slow = check.require(saving.slow_down(changes))
         recover(check, functions, [slow], saving.truths, Mistake.TEMP_DIR_RACE)
         launched = (observe_newest, *functions, str(saving.path / "newest"), CASE, saving.truths[1])
         with naming_races(check, saving.path):
@@ -61,19 +58,12 @@ def check_checkpoint(
         recover(check, functions, looked_at[:NUM_TOGETHER], saving.truths, world_size=2)
         num_bytes = sum(file.stat().st_size for file in files_of(saved)) // 2  # of one checkpoint
         full = [saving.fill_disk(n) for n in (0, num_bytes // (2 * CASE.world_size))]
-        recover(check, functions, [_as_scenario(check, each) for each in full], saving.truths)
+        recover(check, functions, [check.require(each) for each in full], saving.truths)
         points = choose(kill_points(changes), NUM_KILLS, SEED)
         for first in range(0, NUM_KILLS, NUM_AT_ONCE):
             some = enumerate(points[first : first + NUM_AT_ONCE], start=first)
             scenarios = [saving.kill(point, number) for number, point in some]
             recover(check, functions, scenarios, saving.truths)
-
-
-def _as_scenario(check: Check, made: Scenario | Failure) -> Scenario:
-    if isinstance(made, Failure):
-        check.judge(made)
-        raise AssertionError  # to judge a failure ends the check
-    return made
 
 
 def judge_written(saved: Path) -> Failure | None:

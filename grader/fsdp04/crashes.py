@@ -13,15 +13,16 @@ from typing import Any
 import torch.distributed as dist
 
 from grader import explain
-from grader.cases import SMALL, Case, count_ranks
+from grader.cases import SMALL, Case
 from grader.fsdp04.damage import ONCE, Damage, damaged_copies, files_of
-from grader.fsdp04.exercise import Check
+from grader.fsdp04.exercise import Check, SaveCheckpoint
 from grader.fsdp04.kill_points import KillPoint
-from grader.fsdp04.recovery import SaveCheckpoint, Scenario
+from grader.fsdp04.recovery import Scenario
 from grader.fsdp04.state import Truth, fill, new_state, truth_of
 from grader.mistakes import Mistake
 from grader.verdict import Failure
 from sandbox.errors import DeadlockError, RankDiedError, RankError
+from sandbox.failure import count_ranks
 from sandbox.faults import Change, ChangeKind, DiskFull, FileChange, Pause, record_file_changes
 
 CASE = Case(world_size=2, model=SMALL, data_seed=5)

@@ -1,7 +1,18 @@
 """What fsdp04 asks for and what its notebook gives, as its checks know it."""
 
+from collections.abc import Callable
+from typing import Any
+
 from grader import check
 from grader.exercise import Asked, Exercise
+
+# Functions that several checks get; a state is a TrainState, the notebook's or our own.
+SaveShards = Callable[[str, Any], None]
+LoadShards = Callable[[str, Any], None]
+SaveCheckpoint = Callable[[str, Any], None]
+LatestComplete = Callable[[str], Any]
+SaveAsync = Callable[[str, Any, Any, Any], Any]  # a Future
+NewState = Callable[[dict[str, Any], Any], Any]
 
 _GIVEN = """
 ThreadPoolExecutor

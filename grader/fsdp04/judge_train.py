@@ -8,7 +8,6 @@ import torch
 from torch import Tensor
 from torch.optim.lr_scheduler import LambdaLR
 
-from grader.cases import count_ranks
 from grader.fsdp04.lineage import (
     GlobalStep,
     global_steps,
@@ -17,12 +16,13 @@ from grader.fsdp04.lineage import (
     samples_of,
 )
 from grader.fsdp04.train_watch import WatchedRank
-from grader.judge_samples import judge_epoch, shorten
+from grader.judge_samples import judge_epoch, shorten, steps_per_epoch
 from grader.mistakes import Mistake
 from grader.parity import find_difference, is_close
 from grader.truth import one_thread, weights_of
 from grader.verdict import Failure
 from sandbox import toys
+from sandbox.failure import count_ranks
 
 Ranks = Sequence[WatchedRank]  # of one generation
 
@@ -73,10 +73,10 @@ def judge_generations(
     generations: Sequence[Ranks], truth: Uninterrupted, config: Mapping[str, Any]
 ) -> Failure | None:
     """Judge a run that was interrupted: where each generation began, and every step of it."""
-    completed = 0
+    completed, samples = 0, samples_of(config)
     for number, ranks in enumerate(generations):
         where = f"generation {number}, on {count_ranks(len(ranks))}"
-        steps = global_steps(ranks, samples_of(config), config["mask_token"])
+        steps = global_steps(ranks, samples, config["mask_token"])
         if not steps:
             continue
         first = place_of(steps[0], truth.steps)
@@ -121,7 +121,7 @@ def _judge_num_steps(ranks: Ranks, config: Mapping[str, Any]) -> Failure | None:
 def _judge_data(steps: Sequence[GlobalStep], config: Mapping[str, Any]) -> Failure | None:
     """Judge that every epoch has each sample once, in global batches."""
     size = int(config["global_batch_size"])
-    per_epoch = int(config["num_samples"]) // size
+    per_epoch = steps_per_epoch(config)
     ids: list[int] = []
     for number, step in enumerate(steps):
         known = [each for each in step.ids if each is not None]

@@ -6,13 +6,14 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from xml.etree.ElementTree import Element
 
-from sandbox.elastic.elastic_run import ElasticRun
+from sandbox.elastic.elastic_run import ElasticRun, Ended
+from sandbox.failure import count_ranks
 from sandbox.pictures import svg
+from sandbox.pictures.elastic_picture import ENDS
 from sandbox.pictures.palette import COMPUTE, MEMORY
 from sandbox.pictures.picture import Drawn, Picture, bundle
 
 CURVE_PX, AXIS_PX, ROW_PX, BOX_PX = 150, 26, 26, 20
-ENDS = {"failed": "✗", "resized": "+", "finished": "✓"}
 
 
 @dataclass(frozen=True)
@@ -22,7 +23,7 @@ class Stretch:
     first: int
     losses: Sequence[float]
     world_size: int
-    ended: str
+    ended: Ended
 
 
 @dataclass(frozen=True, repr=False)
@@ -99,12 +100,13 @@ class LossPicture(Drawn):
                      font_size=svg.SMALL_PX)  # fmt: skip
 
     def _draw_row(self, row: Element, number: int, stretch: Stretch) -> None:
-        svg.text(row, f"{stretch.world_size} ranks" if stretch.world_size > 1 else "1 rank", 0, 15)
+        svg.text(row, count_ranks(stretch.world_size), 0, 15)
         start = svg.plot(self._x(stretch.first - 0.5))
         stop = svg.plot(self._x(stretch.first + len(stretch.losses) - 0.5))
         title = f"generation {number}, {stretch.ended}"
         if stretch.losses:
             svg.box(row, start, 0, stop - start, BOX_PX, COMPUTE, title=title)
-        end = svg.text(row, ENDS[stretch.ended], stop, 15, anchor="end" if stop > 0.95 else "start",
+        *_, symbol = ENDS[stretch.ended]
+        end = svg.text(row, symbol, stop, 15, anchor="end" if stop > 0.95 else "start",
                        font_weight="700", style=svg.SEAM)  # fmt: skip
         svg.add(end, "title").text = title

@@ -11,7 +11,7 @@ from grader import explain, verdict
 from grader.fsdp04.lineage import global_steps, place_of, samples_of
 from grader.fsdp04.loss_picture import LossPicture, Stretch
 from grader.fsdp04.train import Train
-from grader.fsdp04.train_watch import WatchedRank, observe_train, read_generations
+from grader.fsdp04.train_watch import WatchedRank, make_folders, observe_train, read_generations
 from sandbox.faults.fault import Fault
 
 Faults = Mapping[int, Sequence[Fault]]
@@ -26,10 +26,8 @@ def draw_losses(
     Returns None, and says why, if the interrupted run took steps that the other did not.
     """
     with tempfile.TemporaryDirectory(prefix="shardlab-") as path:
-        places = [Path(path, name) for name in ("alone", "alone-seen", "root", "seen")]
-        for place in places:
-            place.mkdir()
-        alone, alone_seen, root, seen = map(str, places)
+        alone, alone_seen = make_folders(Path(path, "alone"))
+        root, seen = make_folders(Path(path, "interrupted"))
         sandbox.launch(observe_train, train, config, alone, alone_seen, world_size=world_size[1])
         run = sandbox.launch_elastic(
             observe_train,
@@ -52,7 +50,7 @@ def draw_losses(
             verdict.show("Not drawn: a step has other inputs than any of the uninterrupted run.")
             return None
         losses = _losses(ranks)[: len(steps) - first]
-        stretches.append(Stretch(first, losses, generation.world_size, str(generation.ended)))
+        stretches.append(Stretch(first, losses, generation.world_size, generation.ended))
     return LossPicture(_losses(whole), stretches, run)
 
 

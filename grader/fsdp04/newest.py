@@ -8,7 +8,7 @@ from pathlib import Path
 import torch.distributed as dist
 
 from grader.cases import Case
-from grader.fsdp04.recovery import LatestComplete, LoadShards, SaveCheckpoint
+from grader.fsdp04.exercise import LatestComplete, LoadShards, SaveCheckpoint
 from grader.fsdp04.state import Truth, fill, new_state
 from grader.mistakes import Mistake
 from grader.verdict import Failure

@@ -11,9 +11,8 @@ from grader.fsdp04.exercise import Check
 from grader.fsdp04.judge_train import Uninterrupted, judge_generations, judge_uninterrupted
 from grader.fsdp04.ray_reports import judge_counts, judge_stored
 from grader.fsdp04.train import CONFIG, judge_ends
-from grader.fsdp04.train_watch import TrainWatch, read_generations
+from grader.fsdp04.train_watch import TrainWatch, make_folders, read_generations
 from grader.mistakes import Mistake
-from grader.verdict import Failure
 from sandbox.errors import CollectiveMismatchError, DeadlockError
 from sandbox.faults import Lose, Step
 
@@ -53,7 +52,7 @@ def observe(loop: TrainLoop, config: Mapping[str, Any], path: str, folder: str) 
 
 def _run_alone(check: Check, loop: TrainLoop, place: Path) -> Uninterrupted:
     """Run it without any trouble."""
-    path, folder = _make(place)
+    path, folder = make_folders(place)
     case = f"{WORLD_SIZE} ranks, without any trouble"
     try:
         check.launch(
@@ -71,17 +70,14 @@ def _run_alone(check: Check, loop: TrainLoop, place: Path) -> Uninterrupted:
         check.judge(judge_counts(reports, explain.where_of(error)))
         raise
     [ranks] = read_generations(Path(folder))
-    truth = judge_uninterrupted(ranks, CONFIG)
-    if isinstance(truth, Failure):
-        check.judge(truth)
-        raise AssertionError  # to judge a failure ends the check
+    truth = check.require(judge_uninterrupted(ranks, CONFIG))
     check.judge(judge_stored(Path(path), WORLD_SIZE, CONFIG))
     return truth
 
 
 def _run_elastic(check: Check, loop: TrainLoop, place: Path, truth: Uninterrupted) -> None:
     """Run it on 4 ranks, of which one is lost; Ray starts the loop again on the other 3."""
-    path, folder = _make(place)
+    path, folder = make_folders(place)
     run = check.launch_elastic(
         observe,
         loop,
@@ -100,10 +96,3 @@ def _run_elastic(check: Check, loop: TrainLoop, place: Path, truth: Uninterrupte
         hint = "ask ray.train.get_checkpoint() before the first step, and load what it returns"
         failure = replace(failure, next_step=hint)
     check.judge(failure)
-
-
-def _make(place: Path) -> tuple[str, str]:
-    """Make Ray's storage, and the folder of what is seen."""
-    for name in ("storage", "seen"):
-        (place / name).mkdir(parents=True)
-    return str(place / "storage"), str(place / "seen")

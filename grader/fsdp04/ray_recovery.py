@@ -4,10 +4,10 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from grader import ray_fit
-from grader.cases import count_ranks
 from grader.fsdp04.ray_trainer import CONFIG
 from grader.ray_kill import WorkerSteps
 from grader.verdict import NotSolved, is_left_out, not_solved, show
+from sandbox.failure import count_ranks
 
 KILL_AT = 8  # steps; those up to the sixth are in a checkpoint
 

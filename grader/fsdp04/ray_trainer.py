@@ -5,6 +5,7 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
+from grader import trainer_settings
 from grader.fsdp04.exercise import Check
 from grader.fsdp04.ray_reports import judge_stored
 from grader.mistakes import Mistake
@@ -86,7 +87,7 @@ def observe_run(make_trainer: MakeTrainer, path: str) -> None:
 
 
 def judge_settings(seen: Sequence[Settings], path: str) -> Failure | None:
-    """Judge the settings of each trainer; a loop may have been given its config before."""
+    """Judge the settings of each trainer."""
     for num_workers, settings in zip(NUM_WORKERS, seen, strict=True):
         expected = Settings(
             kind="TorchTrainer",
@@ -98,13 +99,6 @@ def judge_settings(seen: Sequence[Settings], path: str) -> Failure | None:
             max_failures=MAX_FAILURES,
             num_to_keep=CONFIG["num_kept"],
         )
-        for name, mistake in MISTAKE_OF_SETTING.items():
-            wanted, came = getattr(expected, name), getattr(settings, name)
-            if wanted != came and not (name == "config" and came is None):
-                return Failure(
-                    mistake=mistake,
-                    expected=f"{name} {wanted!r}",
-                    came=f"{came!r}",
-                    where=f"make_trainer({num_workers}, storage_path)",
-                )
+        if failure := trainer_settings.judge_settings(settings, expected, MISTAKE_OF_SETTING):
+            return failure
     return None

@@ -2,7 +2,7 @@
 
 import logging
 import os
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -10,6 +10,7 @@ import torch.distributed as dist
 from torch.distributed.checkpoint.api import CheckpointException
 
 from grader.cases import Case
+from grader.fsdp04.exercise import LatestComplete, LoadShards, SaveCheckpoint
 from grader.fsdp04.state import (
     Snapshot,
     TrainState,
@@ -20,10 +21,6 @@ from grader.fsdp04.state import (
     take_steps,
 )
 from sandbox.faults import record_file_changes
-
-SaveCheckpoint = Callable[[str, Any], None]
-LatestComplete = Callable[[str], Any]
-LoadShards = Callable[[str, Any], None]
 
 
 @dataclass(frozen=True)

@@ -2,7 +2,7 @@
 
 import re
 import tempfile
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -13,13 +13,10 @@ from torch.distributed.tensor import DTensor
 
 import sandbox
 from grader import explain, verdict
-from grader.cases import new_mesh
-from grader.fsdp04.resized_engines import Engine, batch, make_universal
-from sandbox import toys
-
-NewState = Callable[[dict[str, Any], Any], Any]
-Save = Callable[[str, Any], None]
-Load = Callable[[str, Any], None]
+from grader.cases import fixed_batch, new_mesh, share_of
+from grader.fsdp04.exercise import LoadShards, NewState, SaveShards
+from grader.fsdp04.resized_engines import Engine, make_universal
+from grader.fsdp04.state import take_step
 
 SAVED_ON = 4
 LOADED_ON = (4, 2)
@@ -48,7 +45,7 @@ Seen = dict[str, Going | str]  # by what was saved how; a text is what loading r
 
 
 @explain.telling_stubs("compare_resizes")
-def compare_resizes(new_state: NewState, save_shards: Save, load_shards: Load) -> None:
+def compare_resizes(new_state: NewState, save_shards: SaveShards, load_shards: LoadShards) -> None:
     """Print a table of what goes on as if nothing had happened, on 4 ranks and on 2."""
     if verdict.is_left_out():
         return
@@ -70,11 +67,11 @@ def compare_resizes(new_state: NewState, save_shards: Save, load_shards: Load) -
     verdict.show(table(saved, dict(zip(LOADED_ON, seen, strict=True))))
 
 
-def observe_saving(new_state: NewState, save_shards: Save, path: str) -> dict[str, Going]:
+def observe_saving(new_state: NewState, save_shards: SaveShards, path: str) -> dict[str, Going]:
     """Train and save in each way; return what each run goes on with."""
     state = new_state(CONFIG, new_mesh())
     for number in range(NUM_SAVED_STEPS):
-        _step(state, number)
+        take_step(state, share_of(fixed_batch(number)))
     save_shards(f"{path}/FSDP2", state)
     going = {"FSDP2 + DCP": _go_on(state)}
     for stage in STAGES:
@@ -88,7 +85,7 @@ def observe_saving(new_state: NewState, save_shards: Save, path: str) -> dict[st
     return going
 
 
-def observe_loading(new_state: NewState, load_shards: Load, path: str) -> Seen:
+def observe_loading(new_state: NewState, load_shards: LoadShards, path: str) -> Seen:
     """Load in each way what was saved, into other weights; return what each run goes on with."""
     state = new_state({**CONFIG, "model": {"num_blocks": 1, "seed": 9}}, new_mesh())
     load_shards(f"{path}/FSDP2", state)
@@ -114,16 +111,8 @@ def _go_on_with(engine: Engine) -> Going:
     return Going(engine.moments(), engine.weights())
 
 
-def _step(state: Any, number: int) -> None:
-    tokens = batch(number)
-    toys.next_token_loss(state.model(tokens), tokens).backward()
-    state.optimizer.step()
-    state.optimizer.zero_grad()
-    state.step += 1
-
-
 def _go_on(state: Any) -> Going:
-    _step(state, NUM_SAVED_STEPS)
+    take_step(state, share_of(fixed_batch(NUM_SAVED_STEPS)))
     named, states = list(state.model.named_parameters()), state.optimizer.state
     moments = {name: _whole(states[weight]["exp_avg"]) for name, weight in named}
     return Going(moments, {name: _whole(weight) for name, weight in named})

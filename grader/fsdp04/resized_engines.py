@@ -7,12 +7,12 @@ from argparse import Namespace
 from typing import Any
 
 import torch.distributed as dist
-from torch import Tensor, nn
+from torch import Tensor
 
-import sandbox
+from grader.cases import FIXED_BATCH_SIZE, fixed_batch, share_of
+from grader.shards import gathered
 from sandbox import toys
 
-GLOBAL_BATCH_SIZE = 12
 TAG = "saved"
 UNIVERSAL = "universal"
 PERSISTENT_NUMEL = 100  # in ZeRO-3: some parameters stay whole, most do not
@@ -32,8 +32,8 @@ class Engine:
         if stage == 3:
             zero["stage3_param_persistence_threshold"] = PERSISTENT_NUMEL
         config = {
-            "train_batch_size": GLOBAL_BATCH_SIZE,
-            "train_micro_batch_size_per_gpu": GLOBAL_BATCH_SIZE // dist.get_world_size(),
+            "train_batch_size": FIXED_BATCH_SIZE,
+            "train_micro_batch_size_per_gpu": FIXED_BATCH_SIZE // dist.get_world_size(),
             "optimizer": {"type": "AdamW", "params": {"lr": 1e-2, "torch_adam": True}},
             "zero_optimization": zero,
             "checkpoint": {"load_universal": is_universal},
@@ -45,7 +45,7 @@ class Engine:
 
     def step(self, number: int) -> None:
         """Train on this rank's part of a batch that is the same for every number of ranks."""
-        tokens = batch(number)
+        tokens = share_of(fixed_batch(number))
         self._engine.backward(toys.next_token_loss(self._engine(tokens), tokens))
         self._engine.step()
 
@@ -59,10 +59,7 @@ class Engine:
 
     def weights(self) -> dict[str, Tensor]:
         """Return every weight whole."""
-        import deepspeed
-
-        with deepspeed.zero.GatheredParameters(list(self._model.parameters())):
-            return _copies(self._model)
+        return gathered(self._model)
 
     def moments(self) -> dict[str, Tensor]:
         """Return the first moment of every weight whole, once a step was taken after loading."""
@@ -70,13 +67,6 @@ class Engine:
 
         named = self._model.named_parameters()
         return {name: safe_get_full_optimizer_state(w, "exp_avg").clone() for name, w in named}
-
-
-def batch(number: int) -> Tensor:
-    """Return this rank's part of the batch of step `number`."""
-    ids = range(number * GLOBAL_BATCH_SIZE, (number + 1) * GLOBAL_BATCH_SIZE)
-    share = toys.token_samples(ids).chunk(dist.get_world_size())[dist.get_rank()]
-    return share.to(sandbox.device())
 
 
 def make_universal(path: str) -> None:
@@ -97,8 +87,3 @@ def make_universal(path: str) -> None:
     )
     with contextlib.redirect_stdout(io.StringIO()), contextlib.redirect_stderr(io.StringIO()):
         ds_to_universal.main(options)
-
-
-def _copies(model: nn.Module) -> dict[str, Tensor]:
-    named = model.named_parameters()
-    return {name: weight.detach().to("cpu", copy=True) for name, weight in named}

@@ -8,8 +8,7 @@ from pathlib import Path
 
 from grader.fsdp04.crashes import CASE, truths
 from grader.fsdp04.damage import Damage, damage, files_of
-from grader.fsdp04.exercise import Check
-from grader.fsdp04.recovery import LatestComplete, SaveCheckpoint
+from grader.fsdp04.exercise import Check, LatestComplete, SaveCheckpoint
 from grader.fsdp04.state import Truth, fill, new_state
 from grader.mistakes import Mistake
 from grader.verdict import Failure

@@ -5,7 +5,6 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
-from grader.cases import count_ranks
 from grader.fsdp04.exercise import Check
 from grader.judge_samples import (
     Slices,
@@ -15,10 +14,12 @@ from grader.judge_samples import (
     judge_slices,
     judge_state,
     shorten,
+    steps_per_epoch,
 )
 from grader.mistakes import Mistake
 from grader.verdict import Failure
 from grader.whereabouts import elsewhere
+from sandbox.failure import count_ranks
 
 SampleIds = Callable[[int, int, int, Mapping[str, Any]], Sequence[int]]
 Batches = list[Slices]  # by step: the ids of each rank
@@ -64,7 +65,7 @@ def observe_elsewhere(sample_ids: SampleIds) -> list[list[Batches | str]]:
 
 def _batches(sample_ids: SampleIds, world_size: int, config: Mapping[str, Any]) -> Batches | str:
     batches = []
-    for step in range(NUM_EPOCHS * _steps_per_epoch(config)):
+    for step in range(NUM_EPOCHS * steps_per_epoch(config)):
         slices = []
         for rank in range(world_size):
             ids = as_ids(sample_ids(step, rank, world_size, dict(config)))
@@ -73,10 +74,6 @@ def _batches(sample_ids: SampleIds, world_size: int, config: Mapping[str, Any]) 
             slices.append(ids)
         batches.append(slices)
     return batches
-
-
-def _steps_per_epoch(config: Mapping[str, Any]) -> int:
-    return int(config["num_samples"]) // int(config["global_batch_size"])
 
 
 # -- judge ----------------------------------------------------------------------------------------
@@ -106,7 +103,7 @@ def judge(first: list[list[Batches | str]], second: list[list[Batches | str]]) -
 
 def judge_config(batches: Sequence[Batches], config: Mapping[str, Any]) -> Failure | None:
     """Judge the batches on each number of ranks, and on numbers that change."""
-    num_samples, per_epoch = int(config["num_samples"]), _steps_per_epoch(config)
+    num_samples, per_epoch = int(config["num_samples"]), steps_per_epoch(config)
     for world_size, steps in zip(WORLD_SIZES, batches, strict=True):
         if failure := _judge_batch_sizes(steps, int(config["global_batch_size"])):
             return failure

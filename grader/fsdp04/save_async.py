@@ -8,25 +8,23 @@ from dataclasses import replace
 
 import torch.distributed as dist
 
-from grader.cases import FROZEN, SHALLOW, TIED, Case, count_ranks
+from grader.cases import FROZEN, SHALLOW, TIED, Case
 from grader.fsdp04.async_watch import (
     COMMIT_S,
     HELD_STEP,
     NUM_STEPS_MEANWHILE,
     OTHER_SEED,
-    Latest,
-    Load,
-    SaveAsync,
     observe,
     wait_until,
 )
 from grader.fsdp04.background import Background
-from grader.fsdp04.exercise import Check
+from grader.fsdp04.exercise import Check, LatestComplete, LoadShards, SaveAsync
 from grader.fsdp04.judge_async import judge
 from grader.fsdp04.state import new_state, take_steps, truth_of
 from grader.mistakes import Mistake
 from grader.verdict import Failure
 from sandbox.errors import RankDiedError
+from sandbox.failure import count_ranks
 
 CASES = (
     Case(world_size=2, model=TIED, data_seed=1),
@@ -34,7 +32,9 @@ CASES = (
 )
 
 
-def check_save_async(save_async: SaveAsync, latest_complete: Latest, load_shards: Load) -> None:
+def check_save_async(
+    save_async: SaveAsync, latest_complete: LatestComplete, load_shards: LoadShards
+) -> None:
     """Judge `save_async(root, state, group, previous) -> Future`, on writing that is held back."""
     proof = (
         f"{NUM_STEPS_MEANWHILE} steps were taken while the save was held in the middle; what it "
@@ -57,7 +57,11 @@ def check_save_async(save_async: SaveAsync, latest_complete: Latest, load_shards
 
 
 def _kill_and_judge(
-    check: Check, save_async: SaveAsync, latest_complete: Latest, load_shards: Load, root: str
+    check: Check,
+    save_async: SaveAsync,
+    latest_complete: LatestComplete,
+    load_shards: LoadShards,
+    root: str,
 ) -> Failure | None:
     """Kill a rank in the middle of its second save; judge what another number of ranks finds."""
     case = CASES[0]
@@ -80,7 +84,9 @@ def _kill_and_judge(
     return _judge_after_kill(*run.results[0])
 
 
-def observe_death(save_async: SaveAsync, latest_complete: Latest, root: str, case: Case) -> None:
+def observe_death(
+    save_async: SaveAsync, latest_complete: LatestComplete, root: str, case: Case
+) -> None:
     """Save, and die on the last rank while the second save is held in the middle of writing."""
     group = dist.new_group(backend="gloo")
     state = new_state(case)
@@ -101,7 +107,11 @@ def observe_death(save_async: SaveAsync, latest_complete: Latest, root: str, cas
 
 
 def observe_after_kill(
-    save_async: SaveAsync, latest_complete: Latest, load_shards: Load, root: str, case: Case
+    save_async: SaveAsync,
+    latest_complete: LatestComplete,
+    load_shards: LoadShards,
+    root: str,
+    case: Case,
 ) -> tuple[int | None, int | None]:
     """Return the step of the newest checkpoint, and of the one that is saved after it."""
     group = dist.new_group(backend="gloo")

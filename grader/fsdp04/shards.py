@@ -2,10 +2,9 @@
 
 import hashlib
 import tempfile
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
 
 import torch
 import torch.distributed as dist
@@ -13,20 +12,17 @@ from torch import Tensor
 
 import sandbox
 from grader import explain
-from grader.cases import FROZEN, SHALLOW, TIED, Case, count_ranks
+from grader.cases import FROZEN, SHALLOW, TIED, Case
 from grader.fsdp04.damage import files_of
-from grader.fsdp04.exercise import Check
+from grader.fsdp04.exercise import Check, LoadShards, SaveShards
 from grader.fsdp04.judge_state import judge_state
 from grader.fsdp04.state import Snapshot, new_state, take_snapshot, take_steps, truth_of
 from grader.mistakes import Mistake
 from grader.verdict import Failure
 from sandbox.errors import CollectiveMismatchError, DeadlockError, RankError
-from sandbox.failure import name_ranks
+from sandbox.failure import count_ranks, name_ranks
 from sandbox.ledger import Ledger
 from sandbox.run import Run
-
-SaveShards = Callable[[str, Any], None]
-LoadShards = Callable[[str, Any], None]
 
 NUM_SAVED_STEPS, NUM_MORE_STEPS = 2, 2
 OTHER_LEARNING_RATE = 3e-2  # of the state to load into: the saved one must replace it

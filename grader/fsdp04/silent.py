@@ -3,9 +3,7 @@
 import contextlib
 import random
 import tempfile
-from collections.abc import Callable
 from pathlib import Path
-from typing import Any
 
 import torch
 from torch.distributed.checkpoint.api import CheckpointException
@@ -13,6 +11,7 @@ from torch.distributed.checkpoint.api import CheckpointException
 import sandbox
 from grader import explain, verdict
 from grader.cases import Case
+from grader.fsdp04.exercise import LoadShards, SaveShards
 from grader.fsdp04.state import Truth, fill, new_state, take_snapshot, truth_of
 
 CASE = Case(world_size=1, model={"dim": 48, "hidden_dim": 96})
@@ -21,9 +20,7 @@ SEED = 8
 
 
 @explain.telling_stubs("count_silent_flips")
-def count_silent_flips(
-    save_shards: Callable[[str, Any], None], load_shards: Callable[[str, Any], None]
-) -> None:
+def count_silent_flips(save_shards: SaveShards, load_shards: LoadShards) -> None:
     """Flip one byte of a checkpoint's shards, 60 times; print how many load, and how many wrong."""
     with tempfile.TemporaryDirectory(prefix="shardlab-") as path:
         run = sandbox.launch(
@@ -37,8 +34,8 @@ def count_silent_flips(
 
 
 def observe_flips(
-    save_shards: Callable[[str, Any], None],
-    load_shards: Callable[[str, Any], None],
+    save_shards: SaveShards,
+    load_shards: LoadShards,
     directory: str,
     case: Case,
     truth: Truth,

@@ -12,12 +12,10 @@ import torch.distributed as dist
 import sandbox
 from grader import explain
 from grader.cases import new_mesh
+from grader.fsdp04.exercise import NewState, SaveAsync, SaveCheckpoint
 from grader.fsdp04.stall_picture import Row, Span, StallPicture
+from grader.fsdp04.state import take_step
 from sandbox import toys
-
-NewState = Callable[[dict[str, Any], Any], Any]
-Save = Callable[[str, Any], None]
-SaveAsync = Callable[[str, Any, Any, Any], Any]
 
 WORLD_SIZE = 2
 NUM_STEPS, SAVE_EVERY = 9, 3
@@ -30,7 +28,7 @@ CONFIG: dict[str, Any] = {  # large enough that a save takes longer than a step
 
 @explain.telling_stubs("compare_stalls")
 def compare_stalls(
-    new_state: NewState, save_checkpoint: Save, save_async: SaveAsync
+    new_state: NewState, save_checkpoint: SaveCheckpoint, save_async: SaveAsync
 ) -> StallPicture:
     """Return a picture of 9 steps on 2 ranks, with a save after each third: both ways to save."""
     rows = []
@@ -65,11 +63,7 @@ def observe(
 
 
 def _step(state: Any) -> None:
-    tokens = toys.token_samples([dist.get_rank()]).to(sandbox.device())
-    toys.next_token_loss(state.model(tokens), tokens).backward()
-    state.optimizer.step()
-    state.optimizer.zero_grad()
-    state.step += 1
+    take_step(state, toys.token_samples([dist.get_rank()]).to(sandbox.device()))
 
 
 class _Clock:

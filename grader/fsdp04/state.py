@@ -10,14 +10,12 @@ from torch import Tensor, nn
 from torch.distributed.tensor import DTensor
 from torch.optim.lr_scheduler import LambdaLR
 
-import sandbox
-from grader.cases import LEARNING_RATE, Case, new_sharded
+from grader.cases import LEARNING_RATE, Case, new_sharded, share_of
 from grader.plain import as_plain
 from grader.shards import Shard, chunk_rows, shards_of
 from grader.truth import one_thread, weights_of
 from sandbox import toys
 
-GLOBAL_BATCH_SIZE = 12
 WARMUP_STEPS = 6
 MOMENTS = ("exp_avg", "exp_avg_sq")
 
@@ -89,10 +87,8 @@ def _local(tensor: Tensor) -> Tensor:
 
 def take_steps(state: TrainState, case: Case, num_steps: int) -> None:
     """Train on this rank's share of batches that are the same for every number of ranks."""
-    rank, world_size = dist.get_rank(), dist.get_world_size()
     for _ in range(num_steps):
-        tokens = batch(case, state.step).chunk(world_size)[rank].to(sandbox.device())
-        _take_step(state, tokens)
+        take_step(state, share_of(case.fixed_batch(state.step)))
 
 
 def take_snapshot(state: TrainState) -> Snapshot:
@@ -117,19 +113,13 @@ def truth_of(case: Case, num_steps: int) -> list[Truth]:
     truths = [_truth_now(state)]
     with one_thread():
         for step in range(num_steps):
-            _take_step(state, batch(case, step))
+            take_step(state, case.fixed_batch(step))
             truths.append(_truth_now(state))
     return truths
 
 
-def batch(case: Case, step: int) -> Tensor:
-    """Return the global batch of a step."""
-    sample_ids = range(step * GLOBAL_BATCH_SIZE, (step + 1) * GLOBAL_BATCH_SIZE)
-    vocab_size = case.model.get("vocab_size", 61)
-    return toys.token_samples(sample_ids, vocab_size=vocab_size, seed=case.data_seed)
-
-
-def _take_step(state: TrainState, tokens: Tensor) -> None:
+def take_step(state: Any, tokens: Tensor) -> None:
+    """Train on these tokens; `state` is a TrainState, ours or the notebook's."""
     toys.next_token_loss(state.model(tokens), tokens).backward()
     state.optimizer.step()
     state.scheduler.step()

@@ -2,7 +2,7 @@
 
 import tempfile
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -11,7 +11,7 @@ import torch
 from grader import explain
 from grader.fsdp04.exercise import Check
 from grader.fsdp04.judge_train import Uninterrupted, judge_generations, judge_uninterrupted
-from grader.fsdp04.train_watch import observe_train, read_generations
+from grader.fsdp04.train_watch import make_folders, observe_train, read_generations
 from grader.mistakes import Mistake
 from grader.verdict import Failure
 from grader.whose_line import function_at
@@ -52,7 +52,6 @@ class Interrupted:
     text: str
     world_size: tuple[int, int]
     faults: Mapping[int, Sequence[Fault]]
-    config: Mapping[str, Any] = field(default_factory=lambda: CONFIG)
 
     @property
     def num_deaths(self) -> int:
@@ -92,19 +91,16 @@ def check_train(train: Train) -> None:
         for number, case in enumerate(CASES):
             place = Path(path, f"{number}")
             _run_interrupted(check, train, case, place, truth)
-            check.judge(_judge_again(check, train, case.config, place))
+            check.judge(_judge_again(check, train, place))
 
 
 def _run_alone(check: Check, train: Train, place: Path) -> Uninterrupted:
     """Run it without any trouble, on two ranks."""
-    root, folder = _make(place)
+    root, folder = make_folders(place)
     case = "2 ranks, without any trouble"
     check.launch(observe_train, train, CONFIG, root, folder, world_size=2, case=case)
     [ranks] = read_generations(Path(folder))
-    truth = judge_uninterrupted(ranks, CONFIG)
-    if isinstance(truth, Failure):
-        check.judge(truth)
-        raise AssertionError  # to judge a failure ends the check
+    truth = check.require(judge_uninterrupted(ranks, CONFIG))
     check.judge(judge_kept(Path(root)))
     return truth
 
@@ -112,12 +108,12 @@ def _run_alone(check: Check, train: Train, place: Path) -> Uninterrupted:
 def _run_interrupted(
     check: Check, train: Train, case: Interrupted, place: Path, truth: Uninterrupted
 ) -> None:
-    root, folder = _make(place)
+    root, folder = make_folders(place)
     try:
         run = check.launch_elastic(
             observe_train,
             train,
-            case.config,
+            CONFIG,
             root,
             folder,
             world_size=case.world_size,
@@ -131,30 +127,21 @@ def _run_interrupted(
             check.judge(replace(failure, mistake=Mistake.LOADED_BY_SOME_RANKS))
         raise
     check.judge(judge_ends(run))
-    check.judge(judge_generations(read_generations(Path(folder)), truth, case.config))
+    check.judge(judge_generations(read_generations(Path(folder)), truth, CONFIG))
 
 
-def _judge_again(
-    check: Check, train: Train, config: Mapping[str, Any], place: Path
-) -> Failure | None:
+def _judge_again(check: Check, train: Train, place: Path) -> Failure | None:
     """Start a finished run once more: there is nothing left to do."""
     folder = place / "again"
     folder.mkdir()
     text = "started again when it had finished"
-    again = (observe_train, train, config, str(place / "root"), str(folder))
+    again = (observe_train, train, CONFIG, str(place / "root"), str(folder))
     check.launch(*again, world_size=1, case=text)
     [[rank]] = read_generations(folder)
     if not rank.steps:
         return None
     came = f"{len(rank.steps)} steps"
     return Failure(mistake=Mistake.LAST_STEP_NOT_SAVED, expected="no more steps", came=came)
-
-
-def _make(place: Path) -> tuple[str, str]:
-    """Make the folder of checkpoints, and that of what is seen."""
-    (place / "root").mkdir(parents=True)
-    (place / "seen").mkdir()
-    return str(place / "root"), str(place / "seen")
 
 
 # -- judge ----------------------------------------------------------------------------------------

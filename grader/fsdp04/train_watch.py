@@ -101,6 +101,13 @@ def observe_train(train: Any, config: Mapping[str, Any], root: str, folder: str)
     train(dict(config), root)
 
 
+def make_folders(place: Path) -> tuple[str, str]:
+    """Make the folder of checkpoints, and that of what is seen."""
+    (place / "root").mkdir(parents=True)
+    (place / "seen").mkdir()
+    return str(place / "root"), str(place / "seen")
+
+
 def read_generations(folder: Path) -> list[list[WatchedRank]]:
     """Return what was seen in each generation, of each rank."""
     names = [path.name.split("-") for path in folder.iterdir()]

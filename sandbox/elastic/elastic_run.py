@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from sandbox.errors import SandboxError
+from sandbox.failure import count_ranks
 from sandbox.faults.join import Join
 from sandbox.run import Run
 
@@ -23,11 +24,6 @@ class Ended(enum.StrEnum):
     FINISHED = "finished"
     FAILED = "failed"
     RESIZED = "resized"
-
-
-def name_size(world_size: int) -> str:
-    """Return "1 rank" or "4 ranks"."""
-    return "1 rank" if world_size == 1 else f"{world_size} ranks"
 
 
 @dataclass(frozen=True, repr=False)
@@ -56,7 +52,7 @@ class Generation:
 
     def __repr__(self) -> str:
         reason = f": {self.reason}" if self.reason else ""
-        return f"Generation {self.number} ({name_size(self.world_size)}) {self.ended}{reason}"
+        return f"Generation {self.number} ({count_ranks(self.world_size)}) {self.ended}{reason}"
 
 
 @dataclass(frozen=True, repr=False)
@@ -96,7 +92,7 @@ def name_sizes(generations: Sequence[Generation]) -> str:
     """Return "4 ranks", or "4 → 3 → 4 ranks" where it changed; of many, the first and the last."""
     sizes = [str(each.world_size) for each in generations]
     if len(set(sizes)) == 1:
-        return name_size(generations[0].world_size)
+        return count_ranks(generations[0].world_size)
     if len(sizes) > MAX_SIZES:
         sizes[MAX_SIZES - 2 : -1] = ["…"]
     return f"{' → '.join(sizes)} ranks"

@@ -9,10 +9,11 @@ from typing import Any
 
 from sandbox import backend as backends
 from sandbox import limits
-from sandbox.elastic.elastic_run import ElasticRun, Ended, Generation, name_size
+from sandbox.elastic.elastic_run import ElasticRun, Ended, Generation
 from sandbox.elastic.generation import describe_generation
 from sandbox.elastic.planned_faults import Plan, check_plan, choose_faults, describe_missed
 from sandbox.errors import LaunchError, PlacesJoinedError, RankTimeoutError, SandboxError
+from sandbox.failure import count_ranks
 from sandbox.faults.fault import Fault, is_whole
 from sandbox.faults.join import Join
 from sandbox.faults.lose import Lose
@@ -134,7 +135,7 @@ class _Launch:
             self._note(Ended.FAILED, error, error.run, called_s)
             self._restart_count += 1
             if why_not := self._find_obstacle(error):
-                size = name_size(self.generations[-1].world_size)
+                size = count_ranks(self.generations[-1].world_size)
                 error.add_lines(
                     [
                         *(f"{each!r}." for each in self.generations[:-1]),

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import numbers
 from collections.abc import Mapping, Sequence
 
 from sandbox.elastic.elastic_run import Generation
 from sandbox.errors import LaunchError
-from sandbox.faults.fault import Fault, check_faults
+from sandbox.faults.fault import Fault, check_faults, is_whole
 from sandbox.faults.join import Join
 
 Plan = Mapping[int, Sequence[Fault]]
@@ -17,8 +16,7 @@ def check_plan(faults: Sequence[Fault] | Plan, max_world_size: int, backend: str
     """Return the faults of each generation; a list is that of the first."""
     plan = faults if isinstance(faults, Mapping) else {0: faults}
     for number in plan:
-        is_whole = isinstance(number, numbers.Integral) and not isinstance(number, bool)
-        if not is_whole or number < 0:
+        if not is_whole(number) or number < 0:
             raise LaunchError(
                 f"faults has the key {number!r}, expected the number of a generation, as in "
                 "faults={0: [Kill(rank=1, at=Step(3))], 1: [Join(num_ranks=1, at=Step(5))]}."

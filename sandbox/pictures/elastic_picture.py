@@ -6,8 +6,9 @@ from collections import Counter
 from typing import TYPE_CHECKING, NamedTuple
 from xml.etree.ElementTree import Element
 
-from sandbox.elastic.elastic_run import ElasticRun, Ended, Generation, name_size, name_sizes
+from sandbox.elastic.elastic_run import ElasticRun, Ended, Generation, name_sizes
 from sandbox.errors import RankError
+from sandbox.failure import count_ranks
 from sandbox.faults.join import Join
 from sandbox.faults.kill import Kill
 from sandbox.pictures import palette, svg, time_axis
@@ -45,7 +46,7 @@ def describe(run: ElasticRun) -> str:
     last = run.generations[-1]
     finished = last.ended is Ended.FINISHED
     if len(run.generations) == 1:
-        size = name_size(last.world_size)
+        size = count_ranks(last.world_size)
         return f"One generation of {size}, which {'finished' if finished else _cause(last)}."
     end = "until it finished" if finished else "and gave up"
     causes = Counter(_cause(each) for each in run.generations if each.ended is not Ended.FINISHED)
@@ -128,7 +129,7 @@ class _Chart:
         """Say above a generation its number, its size and how it ended, as far as there is room."""
         x, width = self._extent(generation.start_s, generation.end_s)
         size = str(generation.world_size)
-        said = ((str(generation.number),), (name_size(generation.world_size), size))
+        said = ((str(generation.number),), (count_ranks(generation.world_size), size))
         for line, words in enumerate((*said, ENDS[generation.ended])):
             chosen = next((each for each in words if _fits(each, width)), words[-1])
             head = svg.text(parent, chosen, x + width / 2, self._line(line), anchor="middle",

@@ -110,7 +110,7 @@ def _why_not(load):
 def test_a_linear_layer_trains_in_fp8(num_gpus):
     missing = launch(_why_not, optional.load_fp8, world_size=1).results[0]
     if missing:
-        pytest.skip(missing)
+        pytest.skip(missing)  # optional: it says which package, or what GPU, there is not
 
     def losses():
         torch.manual_seed(0)
@@ -130,7 +130,7 @@ def test_a_linear_layer_trains_in_fp8(num_gpus):
 def test_yafsdp_trains_as_fsdp2_does(num_gpus):
     missing = launch(_why_not, optional.load_yafsdp, world_size=1).results[0]
     if missing:
-        pytest.skip(missing)
+        pytest.skip(missing)  # optional: it says which package, or what GPU, there is not
 
     def train_with_yafsdp():
         fully_shard = optional.load_yafsdp().fully_shard

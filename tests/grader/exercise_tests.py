@@ -60,11 +60,10 @@ def _affected(exercise, calls_most):
     for path in answers.overlays("solutions", exercise):
         defined = set(answers.defined_names(path))
         for check in answers.check_names(exercise):
-            is_its_own = bool(defined & set(_own(exercise, check)))
-            calls_them = bool(defined & set(answers.arguments(exercise, check)))
-            if is_its_own or calls_them or check == calls_most:
+            if defined & set(answers.arguments(exercise, check)) or check == calls_most:
+                is_its_own = bool(defined & set(_own(exercise, check)))
                 marks = [] if is_its_own and check not in seen else [pytest.mark.slow]
-                seen |= {check} if is_its_own else set()
+                seen.update([check] * is_its_own)
                 yield pytest.param(path, check, id=f"{path.stem}-{check}", marks=marks)
 
 

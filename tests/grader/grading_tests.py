@@ -33,6 +33,23 @@ def graded_course(root, exercise, submissions):
     return course
 
 
+def grade_mixed(root, exercise, answers):
+    """Return the course after grading one submission, the reference solution with `answers`."""
+    return graded_course(
+        root, exercise, {"mixed": lambda course: submission(course.source(), answers)}
+    )
+
+
+def judge_named(course, mistakes):
+    """Judge that each check has lost its points for its mistake; return those that passed."""
+    found = {cell.grade_id: cell for cell in course.results("mixed")}
+    for name, mistake in mistakes.items():
+        assert found[f"check_{name}"].reason == mistake
+        assert found[f"check_{name}"].score == 0
+        assert f"{name} [{mistake}]" in course.feedback("mixed")
+    return {name for name, cell in found.items() if cell.outcome is Outcome.PASSED}
+
+
 def processes_of(course):
     """Return the ids of the processes that the grading of `course` has left."""
     processes = psutil.process_iter(["environ"])

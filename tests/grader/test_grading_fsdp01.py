@@ -1,10 +1,7 @@
 """fsdp01 in nbgrader's own hands: right, blank and mixed submissions are told apart."""
 
 import pytest
-from grading_tests import graded_course, judge_right_and_blank, processes_of
-
-from grader.nbgrader_plugin.scoring import Outcome
-from grader.samples import submission
+from grading_tests import grade_mixed, judge_named, judge_right_and_blank, processes_of
 
 pytestmark = [pytest.mark.fsdp01, pytest.mark.slow, pytest.mark.timeout(400)]
 
@@ -35,18 +32,12 @@ def save_checkpoint(directory, model, optimizer, next_epoch):
 @pytest.fixture(scope="module")
 def course(tmp_path_factory):
     """Return the course after grading the mixed submission."""
-    notebooks = {"mixed": lambda course: submission(course.source(), MIXED)}
-    return graded_course(tmp_path_factory.mktemp("course"), "fsdp01", notebooks)
+    return grade_mixed(tmp_path_factory.mktemp("course"), "fsdp01", MIXED)
 
 
 def test_mistakes_cost_their_own_points_and_are_named_in_the_feedback(course):
-    found = {cell.grade_id: cell for cell in course.results("mixed")}
     mistakes = {"shard_model": "ROOT_ONLY_WRAP", "checkpoint": "RANK0_ONLY_STATE_DICT"}
-    for name, mistake in mistakes.items():
-        assert found[f"check_{name}"].reason == mistake
-        assert found[f"check_{name}"].score == 0
-        assert f"{name} [{mistake}]" in course.feedback("mixed")
-    passed = {name for name, cell in found.items() if cell.outcome is Outcome.PASSED}
+    passed = judge_named(course, mistakes)
     assert passed >= {"check_rows_of_rank", "check_build", "check_train_step", "check_padded_numel"}
 
 

@@ -1,10 +1,7 @@
 """fsdp02 in nbgrader's own hands: right, blank and mixed submissions are told apart."""
 
 import pytest
-from grading_tests import graded_course, judge_right_and_blank, processes_of
-
-from grader.nbgrader_plugin.scoring import Outcome
-from grader.samples import submission
+from grading_tests import grade_mixed, judge_named, judge_right_and_blank, processes_of
 
 pytestmark = [pytest.mark.fsdp02, pytest.mark.slow, pytest.mark.timeout(400)]
 
@@ -47,18 +44,12 @@ MISTAKES = {
 @pytest.fixture(scope="module")
 def mixed(tmp_path_factory):
     """Return the course after grading the mixed submission."""
-    notebooks = {"mixed": lambda course: submission(course.source(), MIXED)}
-    return graded_course(tmp_path_factory.mktemp("course"), "fsdp02", notebooks)
+    return grade_mixed(tmp_path_factory.mktemp("course"), "fsdp02", MIXED)
 
 
 def test_mistakes_cost_their_own_points_and_are_named_in_the_feedback(mixed):
-    found = {cell.grade_id.removeprefix("check_"): cell for cell in mixed.results("mixed")}
-    for name, mistake in MISTAKES.items():
-        assert found[name].reason == mistake
-        assert found[name].score == 0
-        assert f"{name} [{mistake}]" in mixed.feedback("mixed")
-    passed = {name for name, cell in found.items() if cell.outcome is Outcome.PASSED}
-    assert passed == found.keys() - MISTAKES.keys()
+    found = {cell.grade_id for cell in mixed.results("mixed")}
+    assert judge_named(mixed, MISTAKES) == found - {f"check_{name}" for name in MISTAKES}
 
 
 def test_no_kernel_and_no_rank_is_left(mixed):

@@ -1,10 +1,7 @@
 """fsdp03 in nbgrader's own hands: a mixed submission keeps the points of its right answers."""
 
 import pytest
-from grading_tests import graded_course, judge_right_and_blank
-
-from grader.nbgrader_plugin.scoring import Outcome
-from grader.samples import submission
+from grading_tests import grade_mixed, judge_named, judge_right_and_blank
 
 pytestmark = [pytest.mark.fsdp03, pytest.mark.slow, pytest.mark.timeout(400)]
 
@@ -40,18 +37,12 @@ CALLS_IT_NOT = {
 @pytest.fixture(scope="module")
 def mixed(tmp_path_factory):
     """Return the course after grading the mixed submission."""
-    notebooks = {"mixed": lambda course: submission(course.source(), MIXED)}
-    return graded_course(tmp_path_factory.mktemp("course"), "fsdp03", notebooks)
+    return grade_mixed(tmp_path_factory.mktemp("course"), "fsdp03", MIXED)
 
 
 def test_mistakes_cost_their_own_points_and_are_named_in_the_feedback(mixed):
-    found = {cell.grade_id: cell for cell in mixed.results("mixed")}
     mistakes = {"shard_mixed": "PURE_BF16_STATE", "checkpoint_blocks": "ROOT_CHECKPOINTED"}
-    for name, mistake in mistakes.items():
-        assert found[f"check_{name}"].reason == mistake
-        assert found[f"check_{name}"].score == 0
-        assert f"{name} [{mistake}]" in mixed.feedback("mixed")
-    passed = {name for name, cell in found.items() if cell.outcome is Outcome.PASSED}
+    passed = judge_named(mixed, mistakes)
     assert passed >= CALLS_IT_NOT
 
 

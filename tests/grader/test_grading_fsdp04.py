@@ -1,10 +1,7 @@
 """fsdp04 in nbgrader's own hands: a mixed submission keeps the points of its right answers."""
 
 import pytest
-from grading_tests import graded_course, judge_right_and_blank, processes_of
-
-from grader.nbgrader_plugin.scoring import Outcome
-from grader.samples import submission
+from grading_tests import grade_mixed, judge_named, judge_right_and_blank, processes_of
 
 pytestmark = [pytest.mark.fsdp04, pytest.mark.slow, pytest.mark.timeout(600)]
 
@@ -33,18 +30,12 @@ CALLS_IT_NOT = {"check_sample_ids", "check_shards", "check_record"}
 @pytest.fixture(scope="module")
 def mixed(tmp_path_factory):
     """Return the course after grading the mixed submission."""
-    notebooks = {"mixed": lambda course: submission(course.source(), MIXED)}
-    return graded_course(tmp_path_factory.mktemp("course"), "fsdp04", notebooks)
+    return grade_mixed(tmp_path_factory.mktemp("course"), "fsdp04", MIXED)
 
 
 def test_mistakes_cost_their_own_points_and_are_named_in_the_feedback(mixed):
-    found = {cell.grade_id: cell for cell in mixed.results("mixed")}
     mistakes = {"mask_tokens": "NOT_DETERMINISTIC", "checkpoint": "LATEST_POINTS_TO_TORN"}
-    for name, mistake in mistakes.items():
-        assert found[f"check_{name}"].reason == mistake
-        assert found[f"check_{name}"].score == 0
-        assert f"{name} [{mistake}]" in mixed.feedback("mixed")
-    passed = {name for name, cell in found.items() if cell.outcome is Outcome.PASSED}
+    passed = judge_named(mixed, mistakes)
     assert passed >= CALLS_IT_NOT
     assert processes_of(mixed) == []
 
