@@ -71,15 +71,15 @@ class LossPicture(Drawn):
         return 10 + round((CURVE_PX - 24) * (1 - min(max(share, 0.0), 1.0)))
 
     def _draw(self, parent: Element, _: str) -> None:
-        svg.text(parent, "loss", 0, 16)
+        svg.text(parent, "loss", 0, CURVE_PX // 2)
         for loss in (max(self.uninterrupted), min(self.uninterrupted)):
             svg.text(parent, f"{loss:.2f}", svg.LEFT - 0.01, self._y(loss) + 4, anchor="end",
                      font_size=svg.SMALL_PX)  # fmt: skip
         area = svg.stretched(parent, 0, CURVE_PX)
         places = [(1000 * self._x(n), self._y(loss)) for n, loss in enumerate(self.uninterrupted)]
         path = "M" + " L".join(f"{x:.1f} {y}" for x, y in places)
-        svg.add(area, "path", "the uninterrupted run", d=path, fill="none", opacity="0.5",
-                stroke=MEMORY["parameters"], stroke_width="5", stroke_linejoin="round",
+        svg.add(area, "path", "the uninterrupted run", d=path, fill="none",
+                stroke=MEMORY["parameters"], stroke_width="4", stroke_linejoin="round",
                 vector_effect="non-scaling-stroke")  # fmt: skip
         for number, step, loss in self._points():
             title = f"generation {number}, step {step}: loss {loss:.6g}"

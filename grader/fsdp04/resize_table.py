@@ -17,6 +17,7 @@ from grader.cases import fixed_batch, new_mesh, share_of
 from grader.fsdp04.exercise import LoadShards, NewState, SaveShards
 from grader.fsdp04.resized_engines import Engine, make_universal
 from grader.fsdp04.state import take_step
+from sandbox.failure import count_ranks
 
 SAVED_ON = 4
 LOADED_ON = (4, 2)
@@ -128,31 +129,28 @@ def _whole(tensor: Tensor) -> Tensor:
 
 def table(saved: Mapping[str, Going], seen: Mapping[int, Seen]) -> str:
     """Return a line for each way to save, and the errors that loading raised below."""
-    lines = [
-        " " * 24 + "".join(f"loaded on {world_size:<21}" for world_size in seen).rstrip(),
-        f"{f'saved on {SAVED_ON} ranks':24}"
-        + f"{'loads':8}{'moments':10}{'weights':13}" * len(seen),
-    ]
+    head = f"saved on {SAVED_ON}, loaded on"
+    lines = [f"{head:23}" + "".join(f"{count_ranks(n):10}" for n in seen).rstrip()]
     errors: dict[str, list[str]] = {}
     for name in next(iter(seen.values())):
         truth = saved[name.partition(",")[0]]
-        cells = [_cells(by_name[name], truth) for by_name in seen.values()]
-        lines.append(f"{name:24}" + "".join(f"{a:8}{b:10}{c:13}" for a, b, c in cells).rstrip())
+        cells = [_compare(by_name[name], truth) for by_name in seen.values()]
+        lines.append(f"{name:23}" + "".join(f"{cell:10}" for cell in cells).rstrip())
         for by_name in seen.values():
             if isinstance(error := by_name[name], str):
                 errors.setdefault(error, []).append(name)
-    lines += [f"{', '.join(names)}: {first_sentence(error)}" for error, names in errors.items()]
+    lines += [
+        "equal: after the next step, all moments and weights are as without a break",
+        *(f"{', '.join(names)}: {first_sentence(error)}" for error, names in errors.items()),
+    ]
     return "\n".join(lines)
 
 
-def _cells(came: Going | str, truth: Going) -> tuple[str, str, str]:
+def _compare(came: Going | str, truth: Going) -> str:
     if isinstance(came, str):
-        return "no", "-", "-"
-    return "yes", _compare(came.moments, truth.moments), _compare(came.weights, truth.weights)
-
-
-def _compare(came: Mapping[str, Tensor], truth: Mapping[str, Tensor]) -> str:
-    gaps = [(came[name] - whole).abs().max() for name, whole in truth.items()]
+        return "refused"
+    pairs = ((came.moments, truth.moments), (came.weights, truth.weights))
+    gaps = [(some[name] - true[name]).abs().max() for some, true in pairs for name in true]
     return "equal" if torch.stack(gaps).max() < TOLERANCE else "differs"
 
 

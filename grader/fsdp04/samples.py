@@ -104,7 +104,7 @@ def judge(first: list[list[Batches | str]], second: list[list[Batches | str]]) -
 def judge_config(batches: Sequence[Batches], config: Mapping[str, Any]) -> Failure | None:
     """Judge the batches on each number of ranks, and on numbers that change."""
     num_samples, per_epoch = int(config["num_samples"]), steps_per_epoch(config)
-    for world_size, steps in zip(WORLD_SIZES, batches, strict=True):
+    for steps in batches:
         if failure := _judge_batch_sizes(steps, int(config["global_batch_size"])):
             return failure
         epochs = [
@@ -112,7 +112,7 @@ def judge_config(batches: Sequence[Batches], config: Mapping[str, Any]) -> Failu
             for epoch in _chunk(steps, per_epoch)
         ]
         if failure := judge_slices(epochs, num_samples):
-            return replace(failure, case=count_ranks(world_size))
+            return failure
     return _judge_resizes(batches, num_samples, per_epoch)
 
 

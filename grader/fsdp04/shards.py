@@ -26,9 +26,11 @@ from sandbox.run import Run
 
 NUM_SAVED_STEPS, NUM_MORE_STEPS = 2, 2
 OTHER_LEARNING_RATE = 3e-2  # of the state to load into: the saved one must replace it
+# So many rows that the weights are more bytes than all that dcp's ranks tell each other.
+WIDE = {**SHALLOW, "vocab_size": 1009}
 # Saved by the case's ranks, loaded by as many and by other numbers of them.
 CASES = (
-    (Case(world_size=4, model=SHALLOW, frozen=FROZEN, data_seed=1), (4, 2, 3, 6)),
+    (Case(world_size=4, model=WIDE, frozen=FROZEN, data_seed=1), (4, 2, 3, 6)),
     (Case(world_size=3, model=TIED, data_seed=2), (1,)),
 )
 
@@ -59,11 +61,11 @@ def check_shards(save_shards: SaveShards, load_shards: LoadShards) -> None:
             saved_rng = saving.results
             check.judge(judge_place(Path(path), directory))
             truths = truth_of(case, NUM_SAVED_STEPS + NUM_MORE_STEPS)[NUM_SAVED_STEPS:]
+            if case.model == WIDE:
+                check.judge(judge_spread(saving.ledger, directory, truths[0].weights))
             for world_size in world_sizes:
                 failure = _load(check, load_shards, directory, case, world_size, truths, saved_rng)
                 check.judge(failure)
-            failure = judge_spread(saving.ledger, directory, truths[0].weights)
-            check.judge(failure and replace(failure, case=f"saving on {case.text}"))
 
 
 def _save(check: Check, save: SaveShards, directory: Path, case: Case) -> Run:
@@ -156,12 +158,11 @@ def judge_place(path: Path, directory: Path) -> Failure | None:
 def judge_spread(ledger: Ledger, directory: Path, weights: Mapping[str, Tensor]) -> Failure | None:
     """Judge that no rank was sent the others' weights to save, and that no file holds most of all.
 
-    Numbers alone count: what dcp agrees on, and the random states, travel as bytes.
+    Objects count too: numbers can travel in them.
     """
     expected = "each rank writes the shards that it has, to files of its own"
     size = sum(weight.nbytes for weight in weights.values())
-    saving = ledger.phases(0)[-1].where(lambda event: str(event.dtype).startswith("float"))
-    if (num_bytes := sum(event.nbytes for event in saving)) >= size:
+    if (num_bytes := sum(event.nbytes for event in ledger.phases(0)[-1])) >= size:
         came = f"collectives of {num_bytes:,} bytes on rank 0, and all weights are {size:,}"
         return Failure(mistake=Mistake.STATE_GATHERED, expected=expected, came=came)
     sizes = {path.name: path.stat().st_size for path in files_of(directory)}
