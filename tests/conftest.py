@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterator
 
 import cloudpickle
@@ -10,9 +11,16 @@ import pytest
 
 from sandbox.ranks import warm
 
+# Before torch is imported: tests share the cores, and threads that wait for each other there spin.
+os.environ.setdefault("OMP_NUM_THREADS", "1")
+
+
+LONGEST = "test_fsdp04.py"  # begun first, so that it does not keep one worker when all are done
+
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """Send functions of tests by value, as a notebook's: ranks then need not import pytest."""
+    items.sort(key=lambda item: item.path.name != LONGEST)
     for module in {item.module for item in items if isinstance(item, pytest.Function)}:
         cloudpickle.register_pickle_by_value(module)
 

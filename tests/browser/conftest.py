@@ -15,7 +15,7 @@ from pathlib import Path
 
 import psutil
 import pytest
-from playwright.sync_api import Browser, Page, expect, sync_playwright
+from playwright.sync_api import BrowserContext, Page, expect, sync_playwright
 
 from grader.learn import fill
 
@@ -83,20 +83,27 @@ def wait_for_url(runtime: Path, server: subprocess.Popen) -> str:
     raise AssertionError(f"JupyterLab did not start: {(runtime.parent / 'log').read_text()}")
 
 
-@pytest.fixture
-def browser() -> Iterator[Browser]:
+@pytest.fixture(scope="session")
+def browser() -> Iterator[BrowserContext]:
+    """Return one browser for all tests: it loads JupyterLab's code once."""
     with sync_playwright() as playwright:
         browser = playwright.chromium.launch(executable_path=CHROMIUM, args=CHROMIUM_FLAGS)
-        yield browser
+        yield browser.new_context()
         browser.close()
 
 
 @pytest.fixture
-def open_notebook(lab: Lab, browser: Browser) -> Callable[[str], Page]:
-    page = browser.new_page(viewport={"width": 1280, "height": 1600})
+def page(browser: BrowserContext) -> Iterator[Page]:
+    page = browser.new_page()
+    page.set_viewport_size({"width": 1280, "height": 1600})
     page.set_default_timeout(DEADLINE_S * 1000)
     expect.set_options(timeout=DEADLINE_S * 1000)
+    yield page
+    page.close()
 
+
+@pytest.fixture
+def open_notebook(lab: Lab, page: Page) -> Callable[[str], Page]:
     def open_and_wait(name: str) -> Page:
         page.goto(lab.address(name))
         page.get_by_text("Python 3 (ipykernel) | Idle").wait_for()

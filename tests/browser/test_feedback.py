@@ -33,8 +33,8 @@ def export() -> str:
 
 
 @pytest.mark.parametrize("media", ["screen", "print"])
-def test_no_line_of_feedback_is_cut_off(browser, media: str) -> None:
-    page = browser.new_page(viewport={"width": 900, "height": 900})
+def test_no_line_of_feedback_is_cut_off(page, media: str) -> None:
+    page.set_viewport_size({"width": 900, "height": 900})
     page.route("**/*", lambda route: route.abort())  # mathjax
     page.emulate_media(media=media)
     page.set_content(export(), wait_until="domcontentloaded")

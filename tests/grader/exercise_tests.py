@@ -1,6 +1,7 @@
 """What holds for the checks of every exercise; a test module of one imports these tests.
 
-That module names its EXERCISE, and in CALLS_MOST the check whose answer calls most of the others.
+That module names its EXERCISE, in CALLS_MOST the check whose answer calls most of the others, and
+in TAKES_LONGEST, where there is one, the check of which other styles are tested as slow alone.
 """
 
 import importlib
@@ -35,9 +36,9 @@ def pytest_generate_tests(metafunc):
     if "mutant" in metafunc.fixturenames:
         metafunc.parametrize("mutant", list(_mutants(exercise)))
     elif "style" in metafunc.fixturenames:
-        metafunc.parametrize(
-            ("style", "check"), list(_affected(exercise, metafunc.module.CALLS_MOST))
-        )
+        longest = getattr(metafunc.module, "TAKES_LONGEST", None)
+        pairs = list(_affected(exercise, metafunc.module.CALLS_MOST, longest))
+        metafunc.parametrize(("style", "check"), pairs)
     elif "check" in metafunc.fixturenames:
         metafunc.parametrize("check", answers.check_names(exercise))
 
@@ -51,12 +52,12 @@ def _mutants(exercise):
         seen.add(code)
 
 
-def _affected(exercise, calls_most):
+def _affected(exercise, calls_most, longest):
     """Yield each other style with the checks of its functions.
 
-    As slow: others that call them, and those for which an earlier style was quick already.
+    As slow: others that call them, those for which an earlier style was quick, and `longest`.
     """
-    seen = set()
+    seen = {longest}
     for path in answers.overlays("solutions", exercise):
         defined = set(answers.defined_names(path))
         for check in answers.check_names(exercise):

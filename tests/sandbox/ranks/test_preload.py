@@ -7,7 +7,7 @@ import sys
 import pytest
 
 import sandbox
-from sandbox.ranks import warm
+from sandbox.ranks import fork_guard, warm
 
 NAME = "xmlrpc.server"  # nothing that ranks are made of imports it
 
@@ -30,3 +30,15 @@ def test_ranks_find_a_preloaded_module() -> None:
 def test_a_module_that_cannot_be_imported_is_left_to_the_ranks() -> None:
     warm.preload("no_such_module_anywhere")
     assert sandbox.launch(is_loaded, "no_such_module_anywhere", world_size=1).results == [False]
+
+
+def test_ray_and_deepspeed_leave_the_warm_process_fit_to_fork() -> None:
+    def is_imported() -> bool:
+        import deepspeed
+        import ray
+
+        assert deepspeed
+        assert ray
+        return not (fork_guard.initialised_cuda() or fork_guard.runs_threads())
+
+    assert sandbox.launch(is_imported, world_size=1).results == [True]
