@@ -9,6 +9,7 @@ import shutil
 import subprocess
 import sys
 import time
+import urllib.request
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -51,6 +52,12 @@ class Lab:
 
     def address(self, notebook: str) -> str:
         return f"{self.url}lab/tree/{notebook}?token={self.token}&reset"
+
+    def end_kernels(self) -> None:
+        sessions = f"{self.url}api/sessions"
+        for session in json.load(urllib.request.urlopen(f"{sessions}?token={self.token}")):
+            address = f"{sessions}/{session['id']}?token={self.token}"
+            urllib.request.urlopen(urllib.request.Request(address, method="DELETE"))
 
 
 @pytest.fixture(scope="session")
@@ -103,10 +110,11 @@ def page(browser: BrowserContext) -> Iterator[Page]:
 
 
 @pytest.fixture
-def open_notebook(lab: Lab, page: Page) -> Callable[[str], Page]:
+def open_notebook(lab: Lab, page: Page) -> Iterator[Callable[[str], Page]]:
     def open_and_wait(name: str) -> Page:
         page.goto(lab.address(name))
         page.get_by_text("Python 3 (ipykernel) | Idle").wait_for()
         return page
 
-    return open_and_wait
+    yield open_and_wait
+    lab.end_kernels()  # an idle one would go on to import Ray and DeepSpeed beside other tests

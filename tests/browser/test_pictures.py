@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import time
-import urllib.request
 from pathlib import Path
 
 import nbformat
@@ -38,13 +37,6 @@ EVENTS = [
     for rank in (0, 1)
 ]  # fmt: skip
 LEDGER = Ledger(EVENTS)
-
-
-def end_kernels(lab) -> None:
-    sessions = f"{lab.url}api/sessions"
-    for session in json.load(urllib.request.urlopen(f"{sessions}?token={lab.token}")):
-        address = f"{sessions}/{session['id']}?token={lab.token}"
-        urllib.request.urlopen(urllib.request.Request(address, method="DELETE"))
 
 
 def save(page, path: Path, keeps_widgets: bool) -> None:
@@ -82,7 +74,7 @@ def test_a_run_is_drawn_a_selector_shows_a_part_and_what_is_saved_is_whole(
         page.get_by_role("menuitem", name="Settings", exact=True).click()
         page.get_by_role("menuitem", name="Save Widget State Automatically").click()
     save(page, lab.folder / "pictures.ipynb", keeps_widgets)
-    end_kernels(lab)
+    lab.end_kernels()
     page = open_notebook("pictures.ipynb")
     expect(page.locator(PICTURE)).to_contain_text("Ranks 0-2: 4 collectives each")
     expect(page.locator(PICTURE)).to_be_visible()
