@@ -55,7 +55,7 @@ def _mutants(exercise):
 def _affected(exercise, calls_most, longest):
     """Yield each other style with the checks of its functions.
 
-    As slow: others that call them, those for which an earlier style was quick, and `longest`.
+    As slow: others that call them, `longest`, and what an earlier style or check has shown.
     """
     seen = {longest}
     for path in answers.overlays("solutions", exercise):
@@ -63,8 +63,10 @@ def _affected(exercise, calls_most, longest):
         for check in answers.check_names(exercise):
             if defined & set(answers.arguments(exercise, check)) or check == calls_most:
                 is_its_own = bool(defined & set(_own(exercise, check)))
-                marks = [] if is_its_own and check not in seen else [pytest.mark.slow]
-                seen.update([check] * is_its_own)
+                is_quick = is_its_own and not seen & {path, check}
+                if is_quick:
+                    seen |= {path, check}
+                marks = [] if is_quick else [pytest.mark.slow]
                 yield pytest.param(path, check, id=f"{path.stem}-{check}", marks=marks)
 
 
