@@ -11,10 +11,7 @@ from grader.fsdp04.exercise import Check, LatestComplete, LoadShards, SaveCheckp
 from grader.fsdp04.judge_recovery import judge_recovery
 from grader.fsdp04.kill_points import choose, kill_points
 from grader.fsdp04.newest import judge_newest, observe_newest
-from grader.fsdp04.recovery import (
-    Scenario,
-    observe_recoveries,
-)
+from grader.fsdp04.recovery import Scenario, observe_recoveries
 from grader.fsdp04.state import Truth
 from grader.mistakes import Mistake
 from grader.verdict import Failure
