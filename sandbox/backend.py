@@ -30,6 +30,8 @@ WARM_ENVIRONMENT = {
     "OPENBLAS_NUM_THREADS": "1",
     "PYTORCH_NVML_BASED_CUDA_CHECK": "1",
     "ARROW_DEFAULT_MEMORY_POOL": "system",  # jemalloc's pool would start a thread
+    # C's own stdout too: ranks end without emptying its buffer, in which NCCL's log would be lost.
+    "PYTHONUNBUFFERED": "1",
     # Huge pages for all that Python and torch allocate at import: on Linux a fork then copies 200
     # page-table entries instead of 90,000 (2 ms, not 12), and as much less is undone at its end.
     "PYTHONMALLOC": "malloc",

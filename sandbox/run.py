@@ -22,7 +22,7 @@ class Run:
     """One call on all ranks, as it went."""
 
     world_size: int
-    results: list[Any]
+    results: list[Any]  # one per rank; tensors of GPUs as copies on the CPU
     ledger: Ledger
     output: list[str]
     duration_s: float

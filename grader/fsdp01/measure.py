@@ -22,7 +22,8 @@ def run_steps(strategies: Sequence[Prepare], model_options: dict[str, Any]) -> N
     vocab_size = model_options.get("vocab_size", 61)
     tokens = toys.token_samples([dist.get_rank()], vocab_size=vocab_size).to(sandbox.device())
     for prepare in strategies:
-        model = prepare(toys.Transformer(**model_options), new_mesh())
+        # On its device: fully_shard would move it there, DistributedDataParallel does not.
+        model = prepare(toys.Transformer(**model_options).to(sandbox.device()), new_mesh())
         sandbox.mark("step")
         toys.next_token_loss(model(tokens), tokens).backward()
         sandbox.mark("end")

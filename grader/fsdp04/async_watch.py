@@ -10,6 +10,7 @@ import torch
 import torch.distributed as dist
 from torch.distributed.checkpoint.api import CheckpointException
 
+import sandbox
 from grader.cases import Case
 from grader.fsdp04.background import Background
 from grader.fsdp04.exercise import LatestComplete, LoadShards, SaveAsync
@@ -197,7 +198,7 @@ class _Watch:
 
 def _all_agree(is_so: bool) -> bool:
     """Return whether it is so on every rank. Collective."""
-    votes = torch.tensor([int(is_so)])
+    votes = torch.tensor([int(is_so)], device=sandbox.device())
     dist.all_reduce(votes, op=dist.ReduceOp.MIN)
     return bool(votes)
 

@@ -22,7 +22,7 @@ from sandbox.observing import average, gloo_reduce_scatter
 from sandbox.observing.call_arguments import Members, Values, get_device_type, get_options
 from sandbox.observing.describe_call import METHODS, merge, without_tensor
 from sandbox.observing.elsewhere import run_elsewhere
-from sandbox.observing.observed_work import ObservedWork
+from sandbox.observing.observed_work import ObservedWork, OnStream
 from sandbox.observing.record import Call
 from sandbox.observing.recorder import IMPATIENT_S, Lane, Published, Recorder
 
@@ -182,7 +182,7 @@ class ObservedGroup(dist.ProcessGroup, metaclass=_GroupType):
         is_async = is_async if in_order else not _is_blocking(frame)
         event = self._recorder.issue(lane, call, frame, in_order=in_order, is_async=is_async)
         try:
-            work = start()
+            work: Any = start() or OnStream()
         except BaseException:
             event.withdraw()
             raise

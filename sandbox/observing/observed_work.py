@@ -19,6 +19,22 @@ from sandbox.observing.recorder import IMPATIENT_S, Published
 NO_TIMEOUT = timedelta(0)  # torch's own default of Work.wait
 
 
+class OnStream:
+    """Stands for the handle that NCCL does not give of a synchronous operation.
+
+    It returns None when the operation is on the caller's stream: whatever follows there comes after
+    it. torch's C++ does not expect None of a group written in Python, and would crash at its wait.
+    """
+
+    def wait(self, _: timedelta) -> bool:
+        """Return at once: the stream waits, not the caller."""
+        return True
+
+    def is_completed(self) -> bool:
+        """Whether nobody has to wait any more."""
+        return True
+
+
 class ObservedWork(dist.Work):
     """A backend's Work, with its waits and its completion on record."""
 

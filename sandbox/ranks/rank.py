@@ -79,6 +79,8 @@ def _adopt(settings: dict) -> None:
     sys.modules["__main__"] = types.ModuleType("__main__")
     # DeepSpeed still calls the collectives by their old names: not the learner's business.
     warnings.filterwarnings("ignore", r"`torch\.distributed\.\w+` is deprecated", FutureWarning)
+    # Nor is that a barrier takes the GPU that was chosen for this rank.
+    warnings.filterwarnings("ignore", r"barrier\(\): using the device under current context")
     atexit._clear()  # what libraries registered in the warm process is not this rank's to run
     random.seed()
     numpy.random.seed()
@@ -267,11 +269,25 @@ class _BoundedBuffer(io.BytesIO):
         return super().write(data)
 
 
+class _ResultPickler(cloudpickle.Pickler):
+    """Brings tensors to the CPU: to load them on their GPUs would initialise CUDA at the owner's.
+
+    Ranks' results are on one device then, as they are without GPUs.
+    """
+
+    def reducer_override(self, obj: Any) -> Any:
+        if isinstance(obj, torch.storage.TypedStorage):  # how tensors pickle what they hold
+            untyped = obj._untyped_storage
+            if untyped.device.type != "cpu":
+                return obj._new_wrapped_storage(untyped.cpu()).__reduce__()
+        return super().reducer_override(obj)
+
+
 def dump_result(value: Any) -> bytes:
     """Pickle a return value for the way back; a ValueError in plain words where that cannot be."""
     buffer = _BoundedBuffer()
     try:
-        cloudpickle.dump(value, buffer)
+        _ResultPickler(buffer).dump(value)
     except OverflowError:
         raise ValueError(
             f"the return value takes more than {MAX_RESULT_BYTES >> 20} MiB, the most that can be "

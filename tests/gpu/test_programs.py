@@ -7,13 +7,17 @@ import gpu_programs
 import pytest
 import test_checks
 import test_nccl
+import torch
+import torch.distributed as dist
 
 import sandbox
 from grader import twin
+from grader.fsdp01.measure import run_steps
+from grader.fsdp04 import async_watch
 from sandbox import backend
 
 
-@pytest.mark.parametrize("world_size", [pytest.param(1, marks=pytest.mark.slow), 3])
+@pytest.mark.parametrize("world_size", [pytest.param(1, marks=pytest.mark.slow), 7])
 def test_the_formulas_states_are_those_of_the_live_tensors(world_size):
     count = gpu_programs.live_bytes
     run = sandbox.launch(gpu_programs.measure_states, count, world_size=world_size)
@@ -35,6 +39,35 @@ def test_a_trace_is_saved_by_every_rank(tmp_path):
         with open(path) as file:
             names = {event.get("name") for event in json.load(file)["traceEvents"]}
         assert "aten::mm" in names
+
+
+def test_a_model_to_measure_is_on_the_ranks_device(monkeypatch):
+    """DistributedDataParallel takes it where it is, and NCCL takes no tensor of the CPU."""
+    monkeypatch.setattr(sandbox, "device", lambda: torch.device("meta"))
+    monkeypatch.setattr(sandbox, "mark", lambda name: None)
+    monkeypatch.setattr(dist, "get_rank", lambda: 0)
+    monkeypatch.setitem(run_steps.__globals__, "new_mesh", lambda: None)
+    seen = []
+
+    def prepare(model, mesh):
+        seen.extend(weight.device.type for weight in model.parameters())
+        return model
+
+    run_steps([prepare], {})
+    assert set(seen) == {"meta"}
+
+
+def test_a_vote_is_on_the_ranks_device(monkeypatch):
+    class Reduced(Exception):
+        """Raised when: the tensor was sent."""
+
+    def reduce(votes, op):
+        raise Reduced(votes.device.type)
+
+    monkeypatch.setattr(sandbox, "device", lambda: torch.device("meta"))
+    monkeypatch.setattr(dist, "all_reduce", reduce)
+    with pytest.raises(Reduced, match="meta"):
+        async_watch._all_agree(True)
 
 
 def test_without_a_gpu_a_test_that_needs_one_fails_in_one_line(monkeypatch):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 import os
+import pickle
 import subprocess
 import sys
 import threading
@@ -14,6 +15,7 @@ import torch
 import torch.distributed as dist
 
 import sandbox
+from sandbox.ranks.rank import dump_result
 
 
 def report_identity() -> tuple[int, int, int, str, str]:
@@ -219,6 +221,23 @@ def test_a_tensor_on_a_gpu_is_refused_with_the_way_out() -> None:
     tensor = torch.ones(2, 3).as_subclass(OnGpu)
     with pytest.raises(sandbox.LaunchError, match=r"on cuda:0, shape \(2, 3\).*\.cpu\(\)"):
         sandbox.launch(lambda: tensor)
+
+
+def test_a_result_on_a_gpu_comes_back_on_the_cpu(monkeypatch: pytest.MonkeyPatch) -> None:
+    moved = []
+
+    def move(storage: torch.UntypedStorage) -> torch.UntypedStorage:
+        moved.append(storage.nbytes())
+        monkeypatch.undo()
+        return storage
+
+    weight = torch.nn.Parameter(torch.arange(6.0).view(2, 3)[:, 1:])
+    monkeypatch.setattr(torch.UntypedStorage, "device", torch.device("cuda", 1))
+    monkeypatch.setattr(torch.UntypedStorage, "cpu", move)
+    result = pickle.loads(dump_result({"weight": weight}))
+    assert moved == [24]
+    assert isinstance(result["weight"], torch.nn.Parameter)
+    assert result["weight"].tolist() == [[1.0, 2.0], [4.0, 5.0]]
 
 
 def test_a_result_that_cannot_be_pickled_is_the_ranks_error() -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ctypes
 import os
 import subprocess
 import sys
@@ -40,10 +41,11 @@ def test_every_way_to_write_is_captured_and_nothing_reaches_stderr(
         os.write(2, b"from C++\n")
         print("python", file=sys.stderr)
         subprocess.run(["echo", "child"], check=True)
+        ctypes.CDLL(None).puts(b"C's stdout")  # as NCCL's log
         print("no newline", end="")
 
     run = sandbox.launch(write, world_size=1)
-    assert run.output == ["descriptor\nfrom C++\npython\nchild\nno newline\n"]
+    assert run.output == ["descriptor\nfrom C++\npython\nchild\nC's stdout\nno newline\n"]
     assert capfd.readouterr().err == ""
 
 
