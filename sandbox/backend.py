@@ -115,6 +115,20 @@ def use_device(backend: str, rank: int) -> None:
         torch.cuda.set_device(rank)
 
 
+def leave_groups() -> None:
+    """Leave all process groups of this rank, however stuck they are.
+
+    NCCL's are aborted: to destroy them waits for their kernels, which may wait for ranks that are
+    gone. Not run on a GPU so far.
+    """
+    from torch.distributed import distributed_c10d as c10d
+
+    if c10d.get_backend() == "nccl":
+        c10d._abort_process_group()
+    else:
+        c10d.destroy_process_group()
+
+
 def allocated_bytes() -> int | None:
     """Return what torch's allocator has handed out on this rank's GPU; None on the CPU.
 

@@ -18,6 +18,7 @@ import torch.distributed as dist
 from torch.distributed import distributed_c10d as c10d
 from torch.distributed.rendezvous import _rendezvous_handlers
 
+from sandbox import backend
 from sandbox.event import Op
 from sandbox.observing import callsite, observed_store
 from sandbox.observing.observed_group import Birth, ObservedGroup, births
@@ -189,7 +190,7 @@ def rebuild(store_path: str, world_size: int) -> None:
     """Forget all groups, however stuck, so that new ones can meet at `store_path`."""
     assert _observer is not None
     if dist.is_initialized():
-        dist.destroy_process_group()
+        backend.leave_groups()
     _observer.recorder.unwaited.clear()
     _observer.world_size = world_size
     _observer.meet_at(store_path)

@@ -181,6 +181,8 @@ class ObservedGroup(dist.ProcessGroup, metaclass=_GroupType):
         is_async, timeout_s = get_options(values)
         is_async = is_async if in_order else not _is_blocking(frame)
         event = self._recorder.issue(lane, call, frame, in_order=in_order, is_async=is_async)
+        if not blocks and not is_async:
+            event.wait(on_stream=True)  # now: to form a communicator, NCCL blocks in C++
         try:
             work: Any = start() or OnStream()
         except BaseException:

@@ -52,12 +52,17 @@ class ObservedWork(dist.Work):
         """Block until the operation is complete; Ctrl-C gets through."""
         self._event.settle()
         since_s = time.monotonic()
+        if not self._blocks:
+            self._event.wait(on_stream=True)
         try:
             done = self._wait(timeout)
         except BaseException:
             self._event.leave()
             raise
-        self._event.end(since_s)
+        if self._blocks:
+            self._event.end(since_s)
+        else:
+            self._event.end_on_stream(since_s)
         return done
 
     def _wait(self, timeout: timedelta) -> bool:

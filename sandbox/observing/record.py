@@ -17,6 +17,8 @@
 recv, and waits for a key of a store, which have no group). A rank publishes an issue before it
 starts the operation: so whatever a rank has not published, it has not done. It publishes a wait
 once it has waited for a moment: so the backend has accepted what the rank is known to wait in.
+Of a GPU that waits, and not its rank, the wait comes before the start, and the end as the next sign
+that the rank goes on: of what a thread waits for inside the driver there is no other.
 A new_group's `place` is how often the default group was made, and torch's number of the call.
 An end's `since_s` is when the thread began to wait, None where it is no waiter that tells.
 Times are time.monotonic(), which the processes of one machine share.
@@ -56,6 +58,7 @@ class Waiting(NamedTuple):
     others: tuple[int, ...] = ()  # threads of its rank that may still do something
     hears_signals: bool = False  # a handler of the learner's runs if another rank sends a signal
     checked_s: float | None = None  # no signal had come by then, nor the key of a store been set
+    on_stream: bool = False  # the GPU waits, the thread itself only when it asks for a result
 
 
 class Issue(NamedTuple):

@@ -44,6 +44,7 @@ class Recorder:
         self.links: Links | None = None
         self.watch: Callable[[Sequence[Any]], None] | None = None  # sees the arguments of each call
         self.unwaited = Unwaited()
+        self._passed: list[tuple[Published, tuple]] = []  # and their ends, not published yet
         self._numbers = itertools.count()
         self._siblings = threading.local()
 
@@ -66,6 +67,7 @@ class Recorder:
         is_async: bool = False,
     ) -> Published:
         """Publish one call that is about to start."""
+        self.release_ends()
         if self.before_issue is not None:
             self.before_issue(call.op)
         seq = None
@@ -76,6 +78,16 @@ class Recorder:
         time_s = time.monotonic()
         self.publish(("issue", event.number, lane.gid, seq, is_async, tuple(call), site, time_s))
         return event
+
+    def hold_end(self, event: Published, end: tuple) -> None:
+        """Publish the end of what a GPU waits for with the next operation, or at the call's end."""
+        self._passed.append((event, end))
+
+    def release_ends(self) -> None:
+        """Publish the ends that are held: the rank shows that it goes on."""
+        while self._passed:
+            event, end = self._passed.pop()
+            event.publish_end(*end)
 
     def siblings(self) -> Siblings:
         """Return what the calling thread last saw of the others."""
@@ -95,11 +107,12 @@ class Published:
         self._waiting: Waiting | None = None
         self._has_ended = False
 
-    def wait(self, checked_s: float | None = None) -> None:
+    def wait(self, checked_s: float | None = None, *, on_stream: bool = False) -> None:
         """Publish that the calling thread is blocked in this event, if that is news.
 
         `checked_s` (of time.monotonic) is when the key of a store was last seen not to be set. A
-        rank that may be let go by a signal tells again and again that none has come.
+        rank that may be let go by a signal tells again and again that none has come. With
+        `on_stream` it is the GPU that waits, and the thread only if it asks for a result.
         """
         others = self._recorder.siblings().running()
         if signals.timer_is_armed():
@@ -107,7 +120,7 @@ class Published:
         hears_signals = signals.hears_signals()
         if hears_signals and checked_s is None:
             checked_s = time.monotonic()
-        waiting = Waiting(threading.get_ident(), others, hears_signals, checked_s)
+        waiting = Waiting(threading.get_ident(), others, hears_signals, checked_s, on_stream)
         if waiting != self._waiting:
             self._waiting = waiting
             self._recorder.publish(("wait", self.number, self._lane.gid, self._seq, tuple(waiting)))
@@ -126,11 +139,21 @@ class Published:
             self.complete(since_s)
             self._waiting = None
 
+    def end_on_stream(self, since_s: float) -> None:
+        """Note that the calling thread goes on while its GPU still waits, which has no sign.
+
+        A rank that stays silent from here on waits for the GPU: its end is published only later.
+        """
+        self._recorder.hold_end(self, (time.monotonic(), threading.get_ident(), since_s))
+
     def complete(self, since_s: float | None = None) -> None:
         """Publish the completion. May run in a thread of the backend."""
+        self.publish_end(time.monotonic(), threading.get_ident(), since_s)
+
+    def publish_end(self, time_s: float, thread: int, since_s: float | None) -> None:
+        """Publish that the operation was complete at a time, as a thread says."""
         self._has_ended = True
-        now_s = time.monotonic()
-        self._recorder.publish(("end", self.number, now_s, threading.get_ident(), since_s))
+        self._recorder.publish(("end", self.number, time_s, thread, since_s))
 
     def leave(self) -> None:
         """Publish that the calling thread gave up waiting, and the event is not complete."""

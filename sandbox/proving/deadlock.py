@@ -65,6 +65,14 @@ class RankState:
         """Return the ranks of which one has to act before this blocked one does anything."""
         return set().union(*(pending[key].helpers for key in self.awaited()))
 
+    def needs_on_stream(self, pending: Mapping[Key, Operation]) -> set[int]:
+        """Return the ranks that this blocked one's GPU waits for, while it may itself go on.
+
+        It may yet issue what they wait for, unless they have finished.
+        """
+        keys = [wait.key for wait in self.waits.values() if wait.waiting.on_stream]
+        return set().union(*(pending[key].helpers for key in keys))
+
     @property
     def hears_signals(self) -> bool:
         """Whether any rank could make it go on, by a signal."""
@@ -73,7 +81,12 @@ class RankState:
 
 def find_stuck(states: Sequence[RankState], pending: Mapping[Key, Operation]) -> list[int]:
     """Return the ranks that can never go on."""
-    blocked = {rank for rank, state in enumerate(states) if state.is_blocked(pending)}
+    ended = {rank for rank, state in enumerate(states) if state.has_ended_well}
+    blocked = {
+        rank
+        for rank, state in enumerate(states)
+        if state.is_blocked(pending) and state.needs_on_stream(pending) <= ended
+    }
     may_act = {r for r, s in enumerate(states) if r not in blocked and not s.has_ended_well}
     stuck = set(blocked)
     while freed := {

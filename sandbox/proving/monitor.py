@@ -51,8 +51,8 @@ class Monitor:
         if kind == "memory":
             self.journal.add_memory(rank, tuple(fields))
             return
-        if kind != "end" or fields[0] == self._states[rank].unconfirmed:
-            self._states[rank].unconfirmed = None  # an earlier one's end: the backend's own thread
+        if _confirms(kind, fields, self._states[rank].unconfirmed):
+            self._states[rank].unconfirmed = None
         if not (kind == "wait" and self._repeats(rank, *fields)):
             self._certainty.note_news()
         if kind == "group":
@@ -141,7 +141,7 @@ class Monitor:
         threads = state.waits.keys()
         for wait in state.waits.values():
             issue = self.journal.find(rank, wait.number)
-            if issue is None or not threads >= set(wait.waiting.others):
+            if wait.waiting.on_stream or issue is None or not threads >= set(wait.waiting.others):
                 return None
             if wait.key not in pending:
                 told = "" if issue.seq is None else " (issued by all of them)"
@@ -283,6 +283,13 @@ class Monitor:
         self._disputed.pop((rank, number), None)
         if message is not None and message.partner is not None:
             self._disputed.pop((message.partner.rank, message.partner.issue.number), None)
+
+
+def _confirms(kind: str, fields: list, number: int | None) -> bool:
+    """Whether a record says that the backend has accepted the rank's last issue, `number`."""
+    if kind == "end":
+        return fields[0] == number  # an earlier one's: the backend's own thread
+    return kind != "wait" or not Waiting(*fields[-1]).on_stream  # which is told before the start
 
 
 def _is_alike(call: Call, other: Call) -> bool:

@@ -23,7 +23,6 @@ from collections.abc import Callable
 from datetime import timedelta
 from typing import Any, NoReturn
 
-import cloudpickle
 import numpy
 import torch
 import torch.distributed as dist
@@ -34,8 +33,8 @@ from sandbox.observing import observe
 from sandbox.observing.steps import Steps
 from sandbox.observing.threads import Siblings, count_others
 from sandbox.ranks import namespace, streams, wire
+from sandbox.ranks.result import dump_result
 
-MAX_RESULT_BYTES = 256 << 20
 LOOK_S = 0.1  # how often an idle rank looks after threads that live on
 GROUP_TIMEOUT = timedelta(
     hours=12
@@ -150,6 +149,7 @@ class Rank:
             answer = ("error", failure.capture(error, time.monotonic()))
         finally:
             signal.signal(signal.SIGINT, signal.SIG_IGN)
+        self.recorder.release_ends()
         if os.getpid() != self.pid:  # the function forked, and this is the child
             os._exit(0)
         with contextlib.suppress(ValueError, OSError):  # the learner closed it
@@ -258,45 +258,3 @@ class _CallUnpickler(pickle.Unpickler):
 def load_call(payload: bytes) -> tuple[Callable, tuple, dict]:
     """Return the function and the arguments of one call."""
     return _CallUnpickler(io.BytesIO(payload)).load()
-
-
-class _BoundedBuffer(io.BytesIO):
-    """Stops a pickle that grows too large, before it fills the memory."""
-
-    def write(self, data: Any) -> int:
-        if self.tell() + len(data) > MAX_RESULT_BYTES:
-            raise OverflowError
-        return super().write(data)
-
-
-class _ResultPickler(cloudpickle.Pickler):
-    """Brings tensors to the CPU: to load them on their GPUs would initialise CUDA at the owner's.
-
-    Ranks' results are on one device then, as they are without GPUs.
-    """
-
-    def reducer_override(self, obj: Any) -> Any:
-        if isinstance(obj, torch.storage.TypedStorage):  # how tensors pickle what they hold
-            untyped = obj._untyped_storage
-            if untyped.device.type != "cpu":
-                return obj._new_wrapped_storage(untyped.cpu()).__reduce__()
-        return super().reducer_override(obj)
-
-
-def dump_result(value: Any) -> bytes:
-    """Pickle a return value for the way back; a ValueError in plain words where that cannot be."""
-    buffer = _BoundedBuffer()
-    try:
-        _ResultPickler(buffer).dump(value)
-    except OverflowError:
-        raise ValueError(
-            f"the return value takes more than {MAX_RESULT_BYTES >> 20} MiB, the most that can be "
-            "sent back. Hint: return a summary of it, or save it to a file; of a slice of a tensor "
-            "return a .clone(), or its whole storage travels."
-        ) from None
-    except Exception as error:
-        raise ValueError(
-            f"the return value (a {type(value).__name__}) cannot be sent back: {error}. "
-            "Hint: return plain tensors and numbers; of a DTensor, .to_local() or .full_tensor()."
-        ) from error
-    return buffer.getvalue()

@@ -6,6 +6,7 @@ import os
 
 import pytest
 import torch
+from torch.distributed import distributed_c10d as c10d
 
 import sandbox
 from sandbox import backend
@@ -68,6 +69,16 @@ def test_a_rank_on_a_gpu_is_told_its_number_and_what_deepspeed_uses(monkeypatch)
     assert bound == [2]
     monkeypatch.setattr(torch.cuda, "memory_allocated", lambda: 512)
     assert backend.allocated_bytes() == 512
+
+
+def test_groups_on_gpus_are_aborted_as_their_kernels_may_never_end(monkeypatch) -> None:
+    left: list[str] = []
+    for name in ("_abort_process_group", "destroy_process_group"):
+        monkeypatch.setattr(c10d, name, lambda name=name: left.append(name))
+    for kind in ("nccl", "gloo"):
+        monkeypatch.setattr(c10d, "get_backend", lambda kind=kind: kind)
+        backend.leave_groups()
+    assert left == ["_abort_process_group", "destroy_process_group"]
 
 
 def test_the_warm_process_of_each_backend_is_told_where_it_runs() -> None:

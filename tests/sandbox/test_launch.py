@@ -15,7 +15,7 @@ import torch
 import torch.distributed as dist
 
 import sandbox
-from sandbox.ranks.rank import dump_result
+from sandbox.ranks.result import dump_result
 
 
 def report_identity() -> tuple[int, int, int, str, str]:

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import torch
 import torch.distributed as dist
 
@@ -43,48 +41,3 @@ def test_events_are_those_of_the_call_as_issued() -> None:
     assert lines == sorted(set(lines))
     ends = [(event.start_s, event.end_s) for event in events]
     assert all(end is not None and 0 <= start <= end for start, end in ends)
-
-
-class ActsAsNccl:
-    """A group that gives no handle of a synchronous operation, as torch's for NCCL."""
-
-    def __init__(self, inner: Any) -> None:
-        self._inner = inner
-
-    def __getattr__(self, name: str) -> Any:
-        operate = getattr(self._inner, name)
-
-        def act(*args: Any, **kwargs: Any) -> Any:
-            work = operate(*args, **kwargs)
-            [*_, options] = (*args, *kwargs.values())
-            if options.asyncOp:
-                return work
-            work.wait()
-            return None
-
-        return act
-
-
-def test_an_operation_of_which_the_backend_gives_no_handle_is_recorded_and_over() -> None:
-    def reduce_twice() -> list[float]:
-        group: Any = dist.group.WORLD
-        group._inner = ActsAsNccl(group._inner)
-        group._backends = {"cpu": dist.ProcessGroup.BackendType.NCCL}
-        ones = torch.ones(2)
-        dist.all_reduce(ones)
-        dist.barrier()
-        handle = group.allreduce([torch.ones(1)], options := dist.AllreduceOptions())
-        assert options.asyncOp
-        handle.wait()
-        options.asyncOp = False
-        handle = group.allreduce([torch.ones(1)], options)  # what C++ calls, and then waits for
-        assert handle.wait()
-        assert handle.is_completed()
-        return ones.tolist()
-
-    run = sandbox.launch(reduce_twice, world_size=2)
-    assert run.results == [[2.0, 2.0]] * 2
-    events = list(run.ledger.where(rank=0))
-    asked = [(Op.ALL_REDUCE, False), (Op.BARRIER, False), (Op.ALL_REDUCE, True)]
-    assert [(e.op, e.is_async) for e in events] == [*asked, (Op.ALL_REDUCE, False)]
-    assert all(event.end_s is not None for event in events)
