@@ -8,6 +8,9 @@ import threading
 from collections.abc import Iterator
 from types import FrameType
 
+import torch
+from torch.autograd.graph import _engine_run_backward
+
 from sandbox.source import is_learners  # cached by file name
 
 _TORCH_DISTRIBUTED = os.path.join("torch", "distributed", "")
@@ -17,16 +20,24 @@ _HERE = os.path.join(os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 def find(start: FrameType) -> str | None:
     """Return "file:line" of the learner's frame nearest to `start`.
 
-    Where there is none (a library's own thread), the nearest frame above torch.distributed. Where
-    there is no frame but ours (autograd's threads, which serve GPUs), what the main thread runs.
+    Where there is none (a library's own thread), the nearest frame above torch.distributed. In
+    autograd's threads, which serve GPUs, and where there is no frame but ours: what the main thread
+    runs.
     """
     site = _find_learners(start)
-    if site is None:
+    if site is None and not _is_autograds(start):
         site = _find_library(start)
-    if site is None and all(is_ours(frame) for frame in _walk(start)):
+    if site is None and (_is_autograds(start) or all(map(is_ours, _walk(start)))):
         main = sys._current_frames().get(threading.main_thread().ident or 0)
         site = main and _find_learners(main)
     return site
+
+
+def _is_autograds(start: FrameType) -> bool:
+    """Whether autograd's own thread runs a backward pass: it is in one that no frame has called."""
+    if torch._C._current_graph_task_id() == -1:
+        return False
+    return all(frame.f_code is not _engine_run_backward.__code__ for frame in _walk(start))
 
 
 def _find_learners(start: FrameType) -> str | None:

@@ -21,9 +21,9 @@ class _BoundedBuffer(io.BytesIO):
 
 
 class _ResultPickler(cloudpickle.Pickler):
-    """Brings tensors to the CPU: loaded on their GPUs, they would take these for the owner's process too.
+    """Brings tensors to the CPU, to one device for all ranks, as without GPUs.
 
-    Ranks' results are on one device then, as they are without GPUs.
+    Loaded on their GPUs, they would have the owner's process take memory of each.
     """
 
     def reducer_override(self, obj: Any) -> Any:
