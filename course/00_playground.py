@@ -44,11 +44,12 @@ sandbox.launch(greet, world_size=4).results
 
 # %% [markdown]
 # A cell that begins with `%%ranks` runs on ranks too. These stay: what a cell defines, the next one finds. `rank`,
-# `world_size`, `torch` and `dist` are there from the start. The value of the last line is shown, rank by rank.
+# `world_size`, `torch`, `dist` and `device` are there from the start; `device` is the rank's GPU, or the CPU. The value of the
+# last line is shown, rank by rank.
 
 # %%
 # %%ranks 4
-x = torch.full((2, 3), float(rank))
+x = torch.full((2, 3), float(rank), device=device)
 x
 
 # %% [markdown]
@@ -67,8 +68,8 @@ x
 
 # %%
 # %%ranks
-pieces = torch.empty(4)
-dist.all_gather_into_tensor(pieces, torch.tensor([10.0 * rank]))
+pieces = torch.empty(4, device=device)
+dist.all_gather_into_tensor(pieces, torch.tensor([10.0 * rank], device=device))
 pieces
 
 # %% [markdown]
@@ -82,7 +83,7 @@ pieces
 
 # %% tags=["raises-exception"]
 def forget():
-    total = torch.ones(5)
+    total = torch.ones(5, device=sandbox.device())
     if dist.get_rank() != 2:
         dist.all_reduce(total)
     return total
@@ -98,7 +99,7 @@ sandbox.launch(forget, world_size=4)
 # %% tags=["raises-exception"]
 def disagree():
     op = dist.ReduceOp.MAX if dist.get_rank() == 1 else dist.ReduceOp.SUM
-    dist.all_reduce(torch.ones(5), op=op)
+    dist.all_reduce(torch.ones(5, device=sandbox.device()), op=op)
 
 
 sandbox.launch(disagree, world_size=4)
@@ -112,7 +113,7 @@ sandbox.launch(disagree, world_size=4)
 
 # %%
 def train(parallel, num_steps=2):
-    model = toys.Transformer()
+    model = toys.Transformer().to(sandbox.device())
     if parallel == "DDP":
         model = torch.nn.parallel.DistributedDataParallel(model)
     else:
@@ -121,7 +122,7 @@ def train(parallel, num_steps=2):
         fully_shard(model)
     optimizer = torch.optim.AdamW(model.parameters())
     for step in range(num_steps):
-        tokens = toys.token_samples([4 * step + dist.get_rank()])
+        tokens = toys.token_samples([4 * step + dist.get_rank()]).to(sandbox.device())
         toys.next_token_loss(model(tokens), tokens).backward()
         optimizer.step()
         optimizer.zero_grad()
@@ -212,12 +213,12 @@ sandbox.launch_elastic(train, "DDP", world_size=(2, 4), faults=changes)
 
 # %% [markdown]
 # And here the links carry 1 MB per second, as if the ranks were far apart. What a rank sends then takes a time that you can
-# predict: bytes divided by bandwidth. The chart shows the price: ranks that wait.
+# predict: bytes divided by bandwidth. The chart shows the price: ranks that wait. (Slow links are for gloo, on the CPU.)
 
 # %%
 faults = [SlowLink(bandwidth=1e6)]
 for parallel, fast in (("DDP", ddp), ("FSDP2", fsdp)):
-    slow = sandbox.launch(train, parallel, world_size=4, faults=faults)
+    slow = sandbox.launch(train, parallel, world_size=4, faults=faults, backend="gloo")
     sent = fast.ledger.sent_bytes(rank=0)
     print(f"{parallel}: {sent:,.0f} bytes, at least {sent / 1e6:.2f} s on the link;")
     print(f"    {fast.duration_s:.2f} s as it was, {slow.duration_s:.2f} s with slow links")
