@@ -181,13 +181,15 @@ class ObservedGroup(dist.ProcessGroup, metaclass=_GroupType):
         is_async, timeout_s = get_options(values)
         is_async = is_async if in_order else not _is_blocking(frame)
         event = self._recorder.issue(lane, call, frame, in_order=in_order, is_async=is_async)
-        if not blocks and not is_async:
-            event.wait(on_stream=True)  # now: to form a communicator, NCCL blocks in C++
+        if not blocks and (event.is_first or not is_async):
+            event.wait(on_stream=True)  # now: for the first, NCCL blocks in C++ until all are there
         try:
             work: Any = start() or OnStream()
         except BaseException:
             event.withdraw()
             raise
+        if not blocks and is_async:
+            event.leave()
         is_ours = isinstance(work, gloo_reduce_scatter.ReduceScatterWork)
         if is_ours and self._recorder.watch is not None:
             self._recorder.watch((work.buffer,))  # the copy that a reduce_scatter on gloo needs

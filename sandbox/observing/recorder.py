@@ -107,6 +107,11 @@ class Published:
         self._waiting: Waiting | None = None
         self._has_ended = False
 
+    @property
+    def is_first(self) -> bool:
+        """Whether it is the first of its group, the group's creation aside."""
+        return self._seq == 1
+
     def wait(self, checked_s: float | None = None, *, on_stream: bool = False) -> None:
         """Publish that the calling thread is blocked in this event, if that is news.
 

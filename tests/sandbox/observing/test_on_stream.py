@@ -20,12 +20,15 @@ class ActsAsNccl:
 
     def __init__(self, inner: Any) -> None:
         self._inner = inner
+        self.is_formed = True
         self.works: list[dist.Work] = []
 
     def __getattr__(self, name: str) -> Any:
         operate = getattr(self._inner, name)
 
         def act(*args: Any, **kwargs: Any) -> Any:
+            if not self.is_formed:
+                time.sleep(NEVER_S)  # in C++, for the others to form a communicator
             work = operate(*args, **kwargs)
             [*_, options] = (*args, *kwargs.values())
             self.works.append(work)
@@ -79,6 +82,17 @@ def test_a_gpu_that_waits_for_a_rank_that_has_finished_is_a_deadlock() -> None:
         sandbox.launch(forget, world_size=3, timeout_s=30)
     assert caught.value.rank == 1
     assert {wait.rank for wait in caught.value.waits} == {0, 2}
+
+
+def test_a_rank_that_waits_for_others_to_form_a_communicator_is_blocked() -> None:
+    def forget() -> None:
+        act_as_nccl().is_formed = False
+        if dist.get_rank() == 1:
+            dist.all_reduce(torch.ones(2), async_op=True)
+
+    with pytest.raises(sandbox.DeadlockError, match="rank 0 never called") as caught:
+        sandbox.launch(forget, world_size=2, timeout_s=30)
+    assert {wait.rank for wait in caught.value.waits} == {1}
 
 
 def test_ranks_whose_gpus_wait_may_still_issue_what_others_wait_for() -> None:
