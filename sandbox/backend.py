@@ -115,6 +115,14 @@ def use_device(backend: str, rank: int) -> None:
         torch.cuda.set_device(rank)
 
 
+def finish_work() -> None:
+    """Wait until this rank's GPU has done what it was given to do; the CPU always has."""
+    if os.environ.get("SANDBOX_BACKEND") == "nccl":
+        import torch
+
+        torch.cuda.synchronize()
+
+
 def leave_groups() -> None:
     """Leave all process groups of this rank, however stuck they are.
 

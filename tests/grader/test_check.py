@@ -1,6 +1,7 @@
 """A check: its budget, the case that its verdict names, and the bar while it runs."""
 
 import contextlib
+import dataclasses
 import os
 
 import pytest
@@ -107,3 +108,15 @@ def test_outside_a_notebook_there_is_no_bar(launched, bar, monkeypatch):
     with Check("step", "proof") as running:
         running.launch(print, world_size=1)
     assert bar == []
+
+
+@pytest.mark.parametrize(
+    ("kind", "took_s", "given_s"), [("gloo", 9, 0), ("nccl", 9, 4), ("nccl", 1, 1)]
+)
+def test_what_gpus_take_to_start_does_not_count(monkeypatch, kind, took_s, given_s):
+    run = dataclasses.replace(RUN, backend=kind, duration_s=float(took_s))
+    monkeypatch.setattr("sandbox.launch", lambda *_, **__: run)
+    with Check("step", "proof") as running:
+        before_s = running._end_s
+        running.launch(print, world_size=2)
+        assert running._end_s - before_s == pytest.approx(given_s)

@@ -85,3 +85,12 @@ def test_attempts_are_told_with_the_steps_that_were_done_again():
         "  worker 1 was killed after step 7",
         "attempt 2 on 1 worker: steps 6 to 15; done again: 2",
     ]
+
+
+def test_a_step_ends_when_the_gpu_has_taken_it(monkeypatch):
+    done = []
+    monkeypatch.setattr(stall.dist, "get_rank", lambda: 0)
+    monkeypatch.setattr(stall, "take_step", lambda *_: done.append("started"))
+    monkeypatch.setattr(stall.backend, "finish_work", lambda: done.append("finished"))
+    stall._step(None)
+    assert done == ["started", "finished"]

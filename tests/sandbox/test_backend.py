@@ -67,6 +67,12 @@ def test_a_rank_on_a_gpu_is_told_its_number_and_what_deepspeed_uses(monkeypatch)
     backend.use_device("nccl", 2)
     backend.use_device("gloo", 1)
     assert bound == [2]
+    monkeypatch.setattr(torch.cuda, "synchronize", lambda: bound.append("waited"))
+    backend.finish_work()
+    monkeypatch.setitem(environ, "SANDBOX_BACKEND", "gloo")
+    backend.finish_work()
+    assert bound == [2, "waited"]
+    monkeypatch.setitem(environ, "SANDBOX_BACKEND", "nccl")
     monkeypatch.setattr(torch.cuda, "memory_allocated", lambda: 512)
     assert backend.allocated_bytes() == 512
 
