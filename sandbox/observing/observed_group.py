@@ -30,6 +30,9 @@ _POINT_TO_POINT = (Op.SEND.value, Op.RECV.value)
 # Handles of these do not say that they are complete before somebody has waited: gloo's send, recv,
 # and reduce_scatter, where it is not ours.
 _CANNOT_POLL = (*_POINT_TO_POINT, Op.REDUCE_SCATTER.value)
+# What torch says of a tensor that is not where the group's backend works.
+_NO_BACKEND = "No backend type associated with device type"
+_ON_DEVICE_HINT = "Hint: make the tensor on sandbox.device(), or move it there."
 _BLOCKING_CALLERS = [inspect.unwrap(function).__code__ for function in (c10d.send, c10d.recv)]
 
 
@@ -185,8 +188,10 @@ class ObservedGroup(dist.ProcessGroup, metaclass=_GroupType):
             event.wait(on_stream=True)  # now: for the first, NCCL blocks in C++ until all are there
         try:
             work: Any = start() or OnStream()
-        except BaseException:
+        except BaseException as error:
             event.withdraw()
+            if _NO_BACKEND in str(error):
+                raise RuntimeError(f"{error}. {_ON_DEVICE_HINT}") from None
             raise
         if not blocks and is_async:
             event.leave()

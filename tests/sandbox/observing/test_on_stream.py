@@ -21,12 +21,15 @@ class ActsAsNccl:
     def __init__(self, inner: Any) -> None:
         self._inner = inner
         self.is_formed = True
+        self.refusal = ""
         self.works: list[dist.Work] = []
 
     def __getattr__(self, name: str) -> Any:
         operate = getattr(self._inner, name)
 
         def act(*args: Any, **kwargs: Any) -> Any:
+            if self.refusal:
+                raise RuntimeError(self.refusal)
             if not self.is_formed:
                 time.sleep(NEVER_S)  # in C++, for the others to form a communicator
             work = operate(*args, **kwargs)
@@ -119,3 +122,13 @@ def test_a_rank_that_runs_on_after_its_operation_is_at_its_line() -> None:
 
     with pytest.raises(sandbox.RankTimeoutError, match=r"running .*test_on_stream\.py, line"):
         sandbox.launch(spin, world_size=2, timeout_s=1.5)
+
+
+def test_a_tensor_beside_the_gpu_is_told_where_it_belongs() -> None:
+    def reduce() -> None:
+        nccl = act_as_nccl()
+        nccl.refusal = "No backend type associated with device type cpu"
+        dist.all_reduce(torch.ones(2))
+
+    with pytest.raises(sandbox.RankError, match=r"type cpu\. Hint: make the tensor on sandbox\."):
+        sandbox.launch(reduce, world_size=1)
