@@ -15,7 +15,7 @@ from IPython.core.displayhook import DisplayHook
 from IPython.core.error import UsageError
 from IPython.core.magic_arguments import argument, magic_arguments, parse_argstring
 
-from sandbox import source
+from sandbox import backend, source
 from sandbox.errors import LaunchError, RankError
 from sandbox.failure import describe_others, name_ranks
 from sandbox.limits import check_world_size
@@ -158,6 +158,12 @@ def describe_peaks(memory: Memory) -> list[str]:
 
 
 def _world(world_size: int | None, fresh: bool) -> World:
+    if _worlds and world_size is not None and not _has_gpus(_worlds[0], world_size):
+        small = _worlds.pop()
+        small.close()
+        if not fresh:
+            ended = list(range(small.world_size))
+            show(f"Ended, and their variables are gone: {name_ranks(ended)}.\n")
     if not _worlds:
         _worlds.append(World(check_world_size(world_size or DEFAULT_WORLD_SIZE)))
     world = _worlds[0]
@@ -169,6 +175,15 @@ def _world(world_size: int | None, fresh: bool) -> World:
         if ended and not fresh:
             show(f"Ended, and their variables are gone: {name_ranks(ended)}.\n")
     return world
+
+
+def _has_gpus(world: World, world_size: int) -> bool:
+    """Whether so many ranks can have what those of `world` have: one on gloo needs none."""
+    try:
+        backend.choose(world.backend, world_size)
+    except LaunchError:
+        return False
+    return True
 
 
 def _parse_ranks(text: str | None, world_size: int) -> list[int] | None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import warnings
 
 import pytest
 import torch
@@ -75,6 +76,16 @@ def test_a_rank_on_a_gpu_is_told_its_number_and_what_deepspeed_uses(monkeypatch)
     monkeypatch.setitem(environ, "SANDBOX_BACKEND", "nccl")
     monkeypatch.setattr(torch.cuda, "memory_allocated", lambda: 512)
     assert backend.allocated_bytes() == 512
+
+
+def test_a_rank_is_not_warned_of_the_device_that_was_chosen_for_it() -> None:
+    def barrier() -> None:  # as torch's own does on a GPU
+        warnings.warn("barrier(): using the device under current context. You can", stacklevel=2)
+        warnings.warn("another", stacklevel=1)
+
+    [printed] = sandbox.launch(barrier, world_size=1).output
+    assert "another" in printed
+    assert "under current context" not in printed
 
 
 def test_groups_on_gpus_are_aborted_as_their_kernels_may_never_end(monkeypatch) -> None:

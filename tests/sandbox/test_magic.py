@@ -9,7 +9,7 @@ from IPython.core.error import UsageError
 from IPython.core.interactiveshell import InteractiveShell
 
 import sandbox
-from sandbox import LaunchError, magic
+from sandbox import LaunchError, backend, magic
 
 
 @pytest.fixture
@@ -240,3 +240,15 @@ def test_help_is_shown_and_nothing_runs(shell, capsys, cell: str) -> None:
     assert "%%ranks [--only RANKS]" in out
     assert "new ranks, without variables" in out
     assert not magic._worlds
+
+
+def test_more_ranks_than_gpus_are_new_ones_on_the_cpu(shell, capsys, monkeypatch) -> None:
+    monkeypatch.setattr(backend, "has_nvidia_driver", lambda: True)
+    monkeypatch.setattr(backend, "count_gpus", lambda: 2)
+    assert magic._world(2, fresh=False).backend == "nccl"
+    grown = magic._world(4, fresh=False)
+    assert (grown.backend, grown.world_size) == ("gloo", 4)
+    ended, why = capsys.readouterr().out.splitlines()
+    assert ended == "Ended, and their variables are gone: ranks 0, 1."
+    assert why == "4 ranks, 2 GPUs: running on the CPU with gloo."
+    assert magic._world(3, fresh=False) is grown
