@@ -11,13 +11,13 @@ JUPYTER_FLAGS ?=
 TARGET ?= cpu
 
 .PHONY: lab test test-slow check notebooks grade bench setup clean gpu-check
-.PHONY: image image-test constraints published
+.PHONY: image image-test engine-test constraints published
 
 lab: setup
 	@$(BIN)/python -m grader lab $(JUPYTER_FLAGS)
 
 test: check
-	@$(PYTEST) -m "not slow and not gpu and not published" -n 4 --dist loadfile --no-loadscope-reorder
+	@$(PYTEST) -m "not slow and not gpu and not published and not engine" -n 4 --dist loadfile --no-loadscope-reorder
 
 test-slow: setup
 	@$(PYTEST) -m "slow and not gpu"
@@ -46,6 +46,9 @@ image:
 
 image-test:
 	@bash docker/tests/image_test.sh
+
+engine-test: setup
+	@bash docker/tests/engine_test.sh $(BIN)/python
 
 constraints: setup
 	@$(BIN)/python tools/constraints.py

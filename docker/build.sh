@@ -25,6 +25,8 @@ else
     echo "image: no Docker that answers, no podman, no buildah. Install one: https://docs.docker.com/engine/install" >&2
     exit 1
 fi
+# Docker before 23 takes its old builder unless told, which makes the stages of both targets.
+export DOCKER_BUILDKIT=1
 # The other two leave the health check out unless the format is Docker's.
 [ "${engine[0]}" = docker ] || arguments+=(--format docker)
 "${engine[@]}" build --file docker/Dockerfile --target "$target" --tag "shardlab:$target" \

@@ -1,27 +1,14 @@
 #!/usr/bin/env bash
 # Build the cpu image and use it as a learner would: bash docker/tests/image_test.sh  (`make image-test`)
 #
-# Needs root, buildah, debootstrap and iproute2, and neither an engine nor a registry: the base is
-# made by debootstrap. Leaves nothing: all of it lies in one directory. Heeds PIP_…,
-# TORCH_INDEX_URL and DEBIAN_MIRROR of the environment.
+# Needs root, buildah, debootstrap and iproute2, and neither an engine nor a registry: see place.sh.
+# Leaves nothing: all of it lies in one directory.
 set -euo pipefail
 cd "$(dirname "$0")/../.."
-
+. docker/tests/place.sh
 NEEDED_GB=14
-mirror=${DEBIAN_MIRROR:-http://deb.debian.org}
 
-stop() { echo "image-test: $1" >&2; exit 1; }
-say() { printf '\n== %s (%d s)\n' "$1" "$SECONDS"; }
-
-[ "$(id -u)" = 0 ] || stop "root is needed, for debootstrap and buildah's chroots."
-for tool in buildah debootstrap ip unshare; do
-    command -v "$tool" >/dev/null \
-        || stop "$tool is missing. On Debian: apt install buildah debootstrap iproute2"
-done
-free_gb=$(df --output=avail --block-size=1G "${TMPDIR:-/tmp}" | tail -1)
-[ "$free_gb" -ge "$NEEDED_GB" ] || stop "$NEEDED_GB GB are needed in ${TMPDIR:-/tmp}, $free_gb are free."
-
-place=$(mktemp --directory --tmpdir shardlab-image-XXXXXX)
+take_place "$NEEDED_GB" buildah
 export TMPDIR=$place  # buildah's copies of layers too
 storage=(buildah --root "$place/storage" --runroot "$place/run" --storage-driver vfs)
 clean_up() {
@@ -31,25 +18,14 @@ clean_up() {
 trap clean_up EXIT
 
 say "A base: Debian with its Python 3.11"
-base=$place/base
-mkdir "$base"
-debootstrap --variant=minbase --include=ca-certificates,python3,python3-venv bookworm "$base" \
-    "$mirror/debian" > "$place/debootstrap.log" || { tail "$place/debootstrap.log"; exit 1; }
-rm -rf "$base"/var/cache/apt/archives/*.deb "$base"/var/lib/apt/lists/*
-# What pip needs here to reach its index, it needs in there too: PIP_CERT becomes `cert = …`.
+make_base
 mounts=()
-echo "[global]" > "$base/etc/pip.conf"
-while IFS='=' read -r name value; do
-    option=$(echo "${name#PIP_}" | tr '[:upper:]_' '[:lower:]-')
-    case $option in config-file | constraint) continue ;; esac
-    [ ! -e "$value" ] || mounts+=(--volume "$value:$value:ro")
-    [ -z "$value" ] || echo "$option = $value" >> "$base/etc/pip.conf"
-done < <(env | grep '^PIP_' || true)
+for path in ${needed[@]+"${needed[@]}"}; do mounts+=(--volume "$path:$path:ro"); done
 container=$("${storage[@]}" from scratch)
-"${storage[@]}" add --quiet "$container" "$base" / > /dev/null
+"${storage[@]}" add --quiet "$container" "$place/base" / > /dev/null
 "${storage[@]}" commit --quiet "$container" localhost/base > /dev/null
 "${storage[@]}" rm "$container" > /dev/null
-rm -rf --one-file-system "$base"
+rm -rf --one-file-system "$place/base"
 
 say "The image"
 CPU_BASE=localhost/base IMAGE_ENGINE="${storage[*]}" \

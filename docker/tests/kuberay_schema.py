@@ -1,7 +1,10 @@
 """KubeRay's RayJob, version ray.io/v1, as a JSON schema of the fields that we may use.
 
 Names, types and what is required are those of https://ray-project.github.io/kuberay/reference/api/
-(operator 1.5.1 and later). `make published` compares with the whole CRD, which is 1 MB.
+(operator 1.5.1 and later), and of the operator's Go types, from which its CRD is generated:
+github.com/ray-project/kuberay, ray-operator/apis/ray/v1, rayjob_types.go and raycluster_types.go.
+What is a positive number there, its controllers/ray/utils/validation.go says. `make published`
+compares with the whole CRD, which is 1 MB.
 """
 
 from typing import Any
@@ -10,6 +13,7 @@ Schema = dict[str, Any]
 
 TEXT: Schema = {"type": "string"}
 NUMBER: Schema = {"type": "integer", "minimum": 0}
+POSITIVE: Schema = {"type": "integer", "minimum": 1}
 SWITCH: Schema = {"type": "boolean"}
 TEXTS: Schema = {"type": "object", "additionalProperties": TEXT}
 POD_TEMPLATE: Schema = {"type": "object"}  # Kubernetes' own: see kubernetes_fields.py
@@ -57,7 +61,7 @@ CLUSTER = fields(
     workerGroupSpecs={"type": "array", "items": WORKERS},
 )
 RAY_JOB_SPEC = fields(
-    activeDeadlineSeconds=NUMBER,
+    activeDeadlineSeconds=POSITIVE,
     backoffLimit=NUMBER,
     clusterSelector=TEXTS,
     entrypoint=TEXT,
@@ -65,7 +69,7 @@ RAY_JOB_SPEC = fields(
     rayClusterSpec=CLUSTER,
     runtimeEnvYAML=TEXT,
     shutdownAfterJobFinishes=SWITCH,
-    submissionMode={"enum": ["K8sJobMode", "HTTPMode", "InteractiveMode"]},
+    submissionMode={"enum": ["K8sJobMode", "HTTPMode", "InteractiveMode", "SidecarMode"]},
     submitterPodTemplate=POD_TEMPLATE,
     suspend=SWITCH,
     ttlSecondsAfterFinished=NUMBER,

@@ -63,8 +63,9 @@ def test_service_can_write_to_its_volume_and_nowhere_else(name: str) -> None:
 def test_service_has_the_limits_that_ranks_need(name: str) -> None:
     service = services()[name]
     assert int(service["shm_size"]) >= 2 * 1024**3  # twice what the doctor asks for
-    assert service["ulimits"]["memlock"] == -1
     assert service["ulimits"]["nofile"] >= 1024
+    # Without root's rights an engine may not lift the limit of locked memory: only NCCL needs it.
+    assert service["ulimits"].get("memlock") == (-1 if name == "gpu" else None)
     assert service["pids_limit"] >= 1024
 
 

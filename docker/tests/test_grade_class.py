@@ -1,6 +1,5 @@
 """grade_class.py grades every submission of a class, here and on Ray, or says why it could not."""
 
-import csv
 import os
 import subprocess
 import sys
@@ -8,24 +7,13 @@ from pathlib import Path
 
 import grade_class
 import pytest
+from class_files import REFERENCE, hand_in, points, rows
 from grade_class import Graded
 
 from grader.course_directory import CellResult
 from grader.nbgrader_plugin.scoring import Outcome
 
 DOCKER = Path(__file__).parents[1]
-REFERENCE = DOCKER.parent / "exercises/source/fsdp01/fsdp01.ipynb"
-
-
-def hand_in(folder: Path, student: str, notebook: bytes) -> None:
-    path = folder / student / "fsdp01" / "fsdp01.ipynb"
-    path.parent.mkdir(parents=True)
-    path.write_bytes(notebook)
-
-
-def read(graded: Path) -> list[dict[str, str]]:
-    with (graded / "grades.csv").open(encoding="utf-8", newline="") as file:
-        return list(csv.DictReader(file))
 
 
 def test_submissions_are_found_by_student_whatever_bytes_they_hold(tmp_path: Path) -> None:
@@ -40,8 +28,8 @@ def test_grades_have_a_row_for_each_cell_and_for_each_student_not_graded(tmp_pat
     wrong = CellResult("check_b", 0, 40, Outcome.FAILED, "LOCAL_GRAD_NORM")
     results = [Graded("ann", [right, wrong], "<p>page"), Graded("zoe", [], "", "it was lost")]
     assert grade_class.write(iter(results), tmp_path / "graded") == 1
-    rows = [tuple(row.values()) for row in read(tmp_path / "graded")]
-    assert rows == [
+    found = [tuple(row.values()) for row in rows(tmp_path / "graded")]
+    assert found == [
         ("ann", "check_a", "60", "60", ""),
         ("ann", "check_b", "0", "40", "LOCAL_GRAD_NORM"),
         ("zoe", "", "", "", "it was lost"),
@@ -70,8 +58,5 @@ def test_the_reference_earns_all_points_beside_a_broken_file(tmp_path: Path, whe
         text=True,
     )
     assert done.returncode == 0, done.stdout + done.stderr
-    scores: dict[str, float] = {"reference": 0, "broken": 0}
-    for row in read(tmp_path / "graded"):
-        scores[row["student"]] += float(row["score"])
-    assert scores == {"reference": 100, "broken": 0}
+    assert points(tmp_path / "graded") == {"reference": 100, "broken": 0}
     assert len(list((tmp_path / "graded").glob("*.html"))) == 2
