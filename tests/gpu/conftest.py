@@ -10,4 +10,4 @@ import pytest
 
 @pytest.fixture(scope="session")
 def num_gpus():
-    return gpu_programs.count_or_fail()
+    return gpu_programs.count_or_stop()

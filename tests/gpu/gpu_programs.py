@@ -48,14 +48,14 @@ def train() -> list[float]:
     return [step(model, optimizer, tokens) for _ in range(3)]
 
 
-def count_or_fail() -> int:
-    """Return how many GPUs there are; without one the test fails, for it was asked for."""
+def count_or_stop() -> int:
+    """Return how many GPUs there are; without one the tests end, for they were asked for."""
     found = backend.count_gpus() if backend.has_nvidia_driver() else 0
     if not found:
-        pytest.fail(
-            "this test needs a GPU, and there is none; `python -m sandbox doctor` says more. "
-            "Leave such tests out with -m 'not gpu'.",
-            pytrace=False,
+        pytest.exit(
+            "these tests need a GPU, and there is none; `python -m sandbox doctor` says more. "
+            "Leave them out with -m 'not gpu'.",
+            returncode=1,
         )
     return found
 

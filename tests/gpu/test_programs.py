@@ -70,10 +70,10 @@ def test_a_vote_is_on_the_ranks_device(monkeypatch):
         async_watch._all_agree(True)
 
 
-def test_without_a_gpu_a_test_that_needs_one_fails_in_one_line(monkeypatch):
+def test_without_a_gpu_the_tests_that_need_one_end_in_one_line(monkeypatch):
     monkeypatch.setattr(backend, "has_nvidia_driver", lambda: False)
-    with pytest.raises(pytest.fail.Exception, match="this test needs a GPU, and there is none"):
-        gpu_programs.count_or_fail()
+    with pytest.raises(pytest.exit.Exception, match="tests need a GPU, and there is none"):
+        gpu_programs.count_or_stop()
 
 
 @pytest.mark.parametrize(
