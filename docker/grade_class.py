@@ -1,25 +1,30 @@
 """Grade the submissions of a class: python docker/grade_class.py fsdp01 SUBMITTED GRADED [--ray]
 
-SUBMITTED holds STUDENT/fsdp01/fsdp01.ipynb, as nbgrader collects them. GRADED gets grades.csv, with
-a row for each graded cell, and STUDENT.html, the student's feedback. With --ray the work is spread
-over the Ray cluster, whose workers need the image and no shared directory; else over this machine.
+SUBMITTED holds STUDENT/fsdp01/fsdp01.ipynb, as nbgrader collects them. The new folder GRADED gets
+grades.csv, with a row for each graded cell, and STUDENT.html, the student's feedback; with - for
+GRADED they go to standard output, as a tar of `graded`. With --ray the work is spread over the Ray
+cluster, whose workers need the image and no shared directory; else over this machine.
 """
 
 import argparse
 import csv
+import io
 import os
+import re
 import sys
 import tempfile
 from collections.abc import Iterator
 from dataclasses import dataclass
-from functools import partial
 from multiprocessing.pool import ThreadPool
 from pathlib import Path
+
+from handed_in import HandedIn, read_class
+from results import Archive, Folder, Place
 
 from grader.course import find_page
 from grader.course_directory import CellResult, CourseDirectory
 
-COLUMNS = ("student", "cell", "score", "max_score", "reason")
+COLUMNS = ("student", "cell", "score", "max_score", "outcome", "reason")
 NUM_CPUS = 2  # for each submission: its kernel and its ranks
 
 
@@ -33,45 +38,58 @@ class Graded:
     problem: str = ""
 
 
-def grade(exercise: str, handed_in: tuple[str, str]) -> Graded:
+def grade(exercise: str, student: str, notebook: str) -> Graded:
     """Grade one student's notebook in a course directory of its own, wherever this runs."""
-    student, notebook = handed_in
-    with tempfile.TemporaryDirectory(prefix="shardlab-class-") as root:
-        course = CourseDirectory.create(Path(root), find_page(exercise).text)
-        course.submit(student, notebook)
-        for command in ("autograde", "generate_feedback"):
-            done = course.nbgrader(command, f"--student={student}")
-            if done.returncode:
-                last = done.stdout.strip().splitlines()[-1:] or ["it said nothing"]
-                return Graded(student, [], "", f"nbgrader {command} failed: {last[0]}")
-        return Graded(student, course.results(student), course.feedback(student))
+    try:
+        with tempfile.TemporaryDirectory(prefix="shardlab-class-") as root:
+            course = CourseDirectory.create(Path(root), find_page(exercise).text)
+            course.submit(student, notebook)
+            for command in ("autograde", "generate_feedback"):
+                done = course.nbgrader(command, f"--student={student}")
+                if done.returncode:
+                    why = last_error(done.stdout)
+                    return Graded(student, [], "", f"nbgrader {command} failed: {why}")
+            return Graded(student, course.results(student), course.feedback(student))
+    except Exception as error:  # one student's misfortune is not the class's
+        return Graded(student, [], "", f"grading failed: {type(error).__name__}: {error}")
 
 
-def submissions(exercise: str, submitted: Path) -> list[tuple[str, str]]:
-    """Return (student, notebook) of each submission, in the order of their names."""
-    paths = sorted(submitted.glob(f"*/{exercise}/{exercise}.ipynb"))
-    return [(path.parts[-3], path.read_bytes().decode("utf-8", "replace")) for path in paths]
+def last_error(log: str) -> str:
+    """Return the line of nbgrader's log that says most: the last exception, else the last line."""
+    lines = [line for line in log.splitlines() if line.strip()]
+    errors = [line for line in lines if re.match(r"[\w.]*(Error|Exception)\b", line)]
+    return (errors or lines or ["it said nothing"])[-1].strip()
 
 
-def write(results: Iterator[Graded], graded: Path) -> int:
+def write(results: Iterator[Graded], place: Place) -> int:
     """Write each result as it comes; return how many could not be graded."""
-    graded.mkdir(parents=True, exist_ok=True)
+    rows: list[tuple[object, ...]] = [COLUMNS]
     num_failed = 0
-    with (graded / "grades.csv").open("w", newline="", encoding="utf-8") as file:
-        table = csv.writer(file)
-        table.writerow(COLUMNS)
-        for result in results:
-            for cell in result.cells:
-                row = (cell.grade_id, cell.score, cell.max_score, cell.reason)
-                table.writerow((result.student, *row))
-            if result.problem:
-                table.writerow((result.student, "", "", "", result.problem))
-                num_failed += 1
-            else:
-                (graded / f"{result.student}.html").write_text(result.feedback, "utf-8")
-            points = sum(cell.score or 0 for cell in result.cells)
-            print(f"{result.student}: {result.problem or f'{points:g} points'}", flush=True)
+    for result in results:
+        for cell in result.cells:
+            why = (cell.outcome, cell.explain())
+            rows.append((result.student, cell.grade_id, cell.score, cell.max_score, *why))
+        if result.problem:
+            rows.append((result.student, "", "", "", "not graded", result.problem))
+            num_failed += 1
+        else:
+            place.put(f"{result.student}.html", result.feedback)
+        place.put("grades.csv", to_csv(rows))
+        points = sum(cell.score or 0 for cell in result.cells)
+        told = result.problem or f"{points:g} points"
+        print(f"{result.student}: {told}", file=sys.stderr, flush=True)
     return num_failed
+
+
+def to_csv(rows: list[tuple[object, ...]]) -> str:
+    """Return the rows as CSV whose texts no spreadsheet takes for formulas."""
+    file = io.StringIO()
+    table = csv.writer(file)
+    for row in rows:
+        table.writerow(
+            f"'{each}" if str(each).startswith(tuple("=+-@\t\r")) else each for each in row
+        )
+    return file.getvalue()
 
 
 def main() -> int:
@@ -79,31 +97,45 @@ def main() -> int:
     parser = argparse.ArgumentParser(description="Grade the submissions of a class.")
     parser.add_argument("exercise", help="for example fsdp01")
     parser.add_argument("submitted", type=Path, help="holds STUDENT/EXERCISE/EXERCISE.ipynb")
-    parser.add_argument("graded", type=Path, help="gets grades.csv and the feedback pages")
+    parser.add_argument("graded", help="a new folder for grades.csv and the feedback; - for a tar")
     parser.add_argument("--ray", action="store_true", help="spread the work over a Ray cluster")
     options = parser.parse_args()
-    handed_in = submissions(options.exercise, options.submitted)
-    if not handed_in:
-        parser.error(
-            f"{options.submitted} holds no STUDENT/{options.exercise}/{options.exercise}.ipynb."
-        )
-    grading = grade_on_ray if options.ray else grade_here
-    return int(write(grading(options.exercise, handed_in), options.graded) > 0)
+    try:
+        find_page(options.exercise)
+        handed_in = read_class(options.exercise, options.submitted)
+        if options.graded != "-":
+            return int(write(grade_all(options, handed_in), Folder(Path(options.graded))) > 0)
+        if sys.stdout.isatty():
+            raise ValueError("the tar would go to the terminal: pipe it, as in … - | tar -x.")
+    except ValueError as error:
+        parser.error(str(error))
+    archive = Archive(sys.stdout.buffer)
+    num_failed = write(grade_all(options, handed_in), archive)
+    archive.end()
+    return int(num_failed > 0)
 
 
-def grade_here(exercise: str, handed_in: list[tuple[str, str]]) -> Iterator[Graded]:
+def grade_all(options: argparse.Namespace, handed_in: list[HandedIn]) -> Iterator[Graded]:
+    """Yield each student's result as it comes."""
+    yield from (Graded(each.student, [], "", each.problem) for each in handed_in if each.problem)
+    notebooks = [(each.student, each.notebook) for each in handed_in if not each.problem]
+    yield from (grade_on_ray if options.ray else grade_here)(options.exercise, notebooks)
+
+
+def grade_here(exercise: str, notebooks: list[tuple[str, str]]) -> Iterator[Graded]:
     """Yield each result as it comes; one submission at a time for every two processors."""
-    with ThreadPool(max(1, (os.cpu_count() or 1) // NUM_CPUS)) as pool:
-        yield from pool.imap_unordered(partial(grade, exercise), handed_in)
+    num_cpus = len(os.sched_getaffinity(0))
+    with ThreadPool(max(1, num_cpus // NUM_CPUS)) as pool:
+        yield from pool.imap_unordered(lambda each: grade(exercise, *each), notebooks)
 
 
-def grade_on_ray(exercise: str, handed_in: list[tuple[str, str]]) -> Iterator[Graded]:
+def grade_on_ray(exercise: str, notebooks: list[tuple[str, str]]) -> Iterator[Graded]:
     """Yield each result as it comes; what a lost worker had is graded anew by another."""
     import ray
 
     ray.init()
     remote = ray.remote(num_cpus=NUM_CPUS)(grade)
-    students = {remote.remote(exercise, each): each[0] for each in handed_in}
+    students = {remote.remote(exercise, *each): each[0] for each in notebooks}
     waiting = list(students)
     while waiting:
         (done,), waiting = ray.wait(waiting)

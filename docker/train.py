@@ -38,6 +38,10 @@ def train_loop_per_worker(config: dict) -> None:
     if checkpoint := ray.train.get_checkpoint():
         with checkpoint.as_directory() as directory:
             first_epoch = load(directory, model, optimizer)
+    if first_epoch >= config["num_epochs"] and rank == 0:
+        print(
+            f"{first_epoch} epochs are trained, {config['num_epochs']} were asked for", flush=True
+        )
     for epoch in range(first_epoch, config["num_epochs"]):
         for ids in batches(epoch):
             tokens = toys.token_samples(ids[rank::world_size]).to(device)

@@ -25,7 +25,7 @@ def main(arguments: list[str] | None = None) -> int:
         parser.error(f"unrecognized arguments: {' '.join(flags)}")
     try:
         return _run(options, flags)
-    except ValueError as error:
+    except (ValueError, OSError) as error:
         print(f"{parser.prog}: {error}", file=sys.stderr)  # noqa: T201
         return 1
 

@@ -14,6 +14,7 @@ import nbformat
 from nbgrader.api import Gradebook
 
 from grader.course import ROOT
+from grader.mistakes import Mistake
 from grader.nbgrader_plugin import scoring
 from grader.nbgrader_plugin.scoring import Outcome
 from grader.notebooks import build
@@ -31,6 +32,11 @@ class CellResult:
     max_score: float
     outcome: Outcome
     reason: str
+
+    def explain(self) -> str:
+        """Return the reason, with what it means where it is a mistake's code."""
+        mistake = Mistake.__members__.get(self.reason)
+        return f"{self.reason}: {mistake.meaning}" if mistake else self.reason
 
 
 @dataclass(frozen=True)

@@ -17,7 +17,6 @@ from rich.table import Table
 
 from grader.course import find_page
 from grader.course_directory import CellResult, CourseDirectory
-from grader.mistakes import Mistake
 from grader.nbgrader_plugin.scoring import Outcome
 from grader.samples import exercises_with_samples, read_samples, submission
 
@@ -105,13 +104,7 @@ def reasons(
             yield f"{student}: {cell_id}: {sentence}"
         for number, cell in enumerate(found, start=1):
             if cell.outcome not in (Outcome.PASSED, Outcome.NOT_SOLVED):
-                yield f"{student}: {number} {cell.grade_id}: {_reason(cell)}"
-
-
-def _reason(cell: CellResult) -> str:
-    if cell.outcome is Outcome.FAILED:
-        return f"{cell.reason}: {Mistake[cell.reason].meaning}"
-    return cell.reason
+                yield f"{student}: {number} {cell.grade_id}: {cell.explain()}"
 
 
 def _submit(course: CourseDirectory) -> Iterator[str]:

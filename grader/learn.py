@@ -101,6 +101,8 @@ def _replace(path: Path, text: str) -> None:
 
 
 def _read_state(learn: Path) -> dict[str, dict[str, str]]:
-    state = learn / STATE
-    read: dict[str, dict[str, str]] = json.loads(state.read_text("utf-8")) if state.exists() else {}
+    try:
+        read: dict[str, dict[str, str]] = json.loads((learn / STATE).read_text("utf-8"))
+    except (FileNotFoundError, ValueError):  # damaged: all copies count as edited, and are kept
+        return {}
     return read

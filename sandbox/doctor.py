@@ -15,10 +15,9 @@ import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
-import psutil
-
 from sandbox import backend, gpus, nccl_settings
 from sandbox.failure import count_ranks
+from sandbox.free_memory import free_memory_bytes
 
 NEEDED_MEMORY_GB = 4.0  # the warm process and Ray's own take 1.5 GB, JupyterLab and a kernel 1 GB
 NEEDED_SHARED_MEMORY_GB = 1.0  # where Ray puts its objects; Docker gives 0.064 by default
@@ -79,18 +78,20 @@ def check_packages() -> Iterator[Finding]:
 
 def check_memory() -> Iterator[Finding]:
     """Memory that is free now, and cores."""
-    free_gb = psutil.virtual_memory().available / 1e9
-    advice = (
-        ""
-        if free_gb >= NEEDED_MEMORY_GB
-        else f"Close programs: {NEEDED_MEMORY_GB:g} GB are needed."
-    )
+    free_gb = free_memory_bytes() / 1e9
+    too_little = f"{NEEDED_MEMORY_GB:g} GB are needed: close programs, or give the container more."
+    advice = "" if free_gb >= NEEDED_MEMORY_GB else too_little
     yield Finding("memory", f"{free_gb:.1f} GB free, {os.cpu_count()} cores", advice)
 
 
 def check_disk() -> Iterator[Finding]:
     """Room for checkpoints and, on Linux, for Ray's shared objects."""
-    folder = tempfile.gettempdir()
+    try:
+        folder = tempfile.gettempdir()
+    except FileNotFoundError:
+        advice = "Set TMPDIR to a folder; in Docker, start the container with --tmpfs /tmp:exec."
+        yield Finding("temporary files", "no folder can be written to", advice)
+        return
     free_gb = shutil.disk_usage(folder).free / 1e9
     advice = (
         "" if free_gb >= NEEDED_DISK_GB else f"Free {NEEDED_DISK_GB:g} GB, or set TMPDIR elsewhere."
@@ -156,7 +157,7 @@ def _try_ranks(backend_name: str, world_size: int) -> Finding:
         start_s = time.monotonic()
         run = sandbox.launch(_sum_ranks, world_size=world_size, backend=backend_name)
         took_s = time.monotonic() - start_s
-    except sandbox.SandboxError as error:
+    except (sandbox.SandboxError, OSError) as error:
         advice = "See the message above; the lines before may say why."
         return Finding(subject, str(error), advice, is_needed)
     expected = [float(sum(range(world_size)))] * world_size

@@ -52,7 +52,9 @@ def test_jupyterlab_is_on_this_machine_alone_with_a_token(name: str) -> None:
 def test_service_can_write_to_its_volume_and_nowhere_else(name: str) -> None:
     service = services()[name]
     assert service["read_only"]
-    assert [(v["type"], v["target"]) for v in service["volumes"]] == [("volume", "/work")]
+    kept = [(each["type"], each["target"]) for each in service.get("volumes", [])]
+    # What strangers' submissions leave goes with their container.
+    assert kept == ([] if name == "grade" else [("volume", "/work")])
     assert service["cap_drop"] == ["ALL"]
     assert service["security_opt"] == ["no-new-privileges:true"]
     assert "user" not in service  # the image's, who is not root

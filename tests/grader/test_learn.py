@@ -135,3 +135,11 @@ def test_reset_of_an_untouched_notebook_keeps_no_second_copy(root, learn):
 def test_deleted_notebook_is_handed_out_again(root, learn):
     (learn / "dummy.ipynb").unlink()
     assert list(fill(root, learn)) == ["dummy.ipynb: new"]
+
+
+def test_a_damaged_record_loses_no_copy_and_the_lab_still_starts(root, learn):
+    edit(learn / "dummy.ipynb", "raise NotImplementedError()", "return 5")
+    (learn / ".handed_out.json").write_text("")
+    list(fill(root, learn))
+    assert "return 5" in (learn / "dummy.ipynb").read_text()
+    assert list(fill(root, learn)) == []

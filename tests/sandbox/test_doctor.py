@@ -41,7 +41,7 @@ def test_a_failed_line_says_what_to_do_and_the_exit_status_is_1(
     assert doctor.main() == 1
     first, advice, last = capsys.readouterr().out.splitlines()
     assert first.startswith("✗ memory: 1.2 GB free")
-    assert "Close programs: 4 GB are needed" in advice
+    assert "4 GB are needed: close programs, or give the container more." in advice
     assert last == "Something is missing."
 
 
@@ -106,3 +106,13 @@ def test_ranks_are_tried_on_all_gpus_as_well(monkeypatch: pytest.MonkeyPatch) ->
     assert "Expected [6.0, 6.0, 6.0, 6.0]" in on_cpu.advice
     assert on_gpus.subject == "2 ranks on nccl"
     assert not on_gpus.advice
+
+
+def test_without_a_place_for_temporary_files_one_line_says_so(monkeypatch) -> None:
+    def look() -> str:
+        raise FileNotFoundError(2, "No usable temporary directory found")
+
+    monkeypatch.setattr("tempfile.gettempdir", look)
+    (finding,) = doctor.check_disk()
+    assert (finding.found, finding.is_needed) == ("no folder can be written to", True)
+    assert "--tmpfs /tmp:exec" in finding.advice
