@@ -103,15 +103,11 @@ def main() -> int:
     try:
         find_page(options.exercise)
         handed_in = read_class(options.exercise, options.submitted)
-        if options.graded != "-":
-            return int(write(grade_all(options, handed_in), Folder(Path(options.graded))) > 0)
-        if sys.stdout.isatty():
-            raise ValueError("the tar would go to the terminal: pipe it, as in … - | tar -x.")
+        place = Folder(Path(options.graded)) if options.graded != "-" else Archive(sys.stdout)
     except ValueError as error:
         parser.error(str(error))
-    archive = Archive(sys.stdout.buffer)
-    num_failed = write(grade_all(options, handed_in), archive)
-    archive.end()
+    num_failed = write(grade_all(options, handed_in), place)
+    place.end()
     return int(num_failed > 0)
 
 

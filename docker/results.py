@@ -6,7 +6,7 @@ A place takes files one by one, each whole or not at all; the last of a name is 
 import tarfile
 import time
 from pathlib import Path
-from typing import BinaryIO, Protocol
+from typing import Protocol, TextIO
 
 
 class Place(Protocol):
@@ -14,6 +14,9 @@ class Place(Protocol):
 
     def put(self, name: str, text: str) -> None:
         """Keep `text` as the file `name`, in place of an earlier one."""
+
+    def end(self) -> None:
+        """Take note that no more comes."""
 
 
 class Folder:
@@ -35,14 +38,20 @@ class Folder:
     def put(self, name: str, text: str) -> None:
         """Keep `text` as the file `name`, in place of an earlier one."""
         part = self._path / f".{name}.part"
-        part.write_text(text, encoding="utf-8", newline="")
+        part.write_text(text, encoding="utf-8", errors="replace", newline="")
         part.replace(self._path / name)
+
+    def end(self) -> None:
+        """Do nothing: a folder has no end."""
 
 
 class Archive:
     """A tar of the directory `graded`, written to a stream as results come."""
 
-    def __init__(self, stream: BinaryIO) -> None:
+    def __init__(self, stream: TextIO) -> None:
+        """Write to the bytes beneath `stream`. Raises ValueError if that is a terminal."""
+        if stream.isatty():
+            raise ValueError("the tar would go to the terminal: pipe it, as in … - | tar -x.")
         self._stream = stream
 
     def put(self, name: str, text: str) -> None:
@@ -51,10 +60,10 @@ class Archive:
         member = tarfile.TarInfo(f"graded/{name}")
         member.size, member.mtime = len(data), int(time.time())
         padding = bytes(-len(data) % tarfile.BLOCKSIZE)
-        self._stream.write(member.tobuf() + data + padding)
+        self._stream.buffer.write(member.tobuf() + data + padding)
         self._stream.flush()
 
     def end(self) -> None:
         """Write the mark of the tar's end."""
-        self._stream.write(bytes(2 * tarfile.BLOCKSIZE))
+        self._stream.buffer.write(bytes(2 * tarfile.BLOCKSIZE))
         self._stream.flush()

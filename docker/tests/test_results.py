@@ -12,6 +12,7 @@ def test_a_folder_keeps_the_last_of_each_name_and_nothing_else(tmp_path: Path) -
     place = Folder(tmp_path / "deep" / "graded")
     place.put("grades.csv", "a\r\n")
     place.put("grades.csv", "é\r\n")
+    place.end()
     assert [path.name for path in (tmp_path / "deep" / "graded").iterdir()] == ["grades.csv"]
     assert (tmp_path / "deep" / "graded" / "grades.csv").read_bytes() == "é\r\n".encode()
 
@@ -28,7 +29,7 @@ def test_results_are_not_mixed_with_those_of_another_run(tmp_path: Path) -> None
 @pytest.mark.parametrize("is_cut", [False, True])
 def test_tar_unpacks_the_last_of_each_name_also_when_cut_short(tmp_path: Path, is_cut) -> None:
     stream = io.BytesIO()
-    archive = Archive(stream)
+    archive = Archive(io.TextIOWrapper(stream))
     archive.put("zoë.html", "<p>" + 600 * "x")
     archive.put("grades.csv", "first")
     archive.put("grades.csv", "second")
@@ -40,3 +41,24 @@ def test_tar_unpacks_the_last_of_each_name_also_when_cut_short(tmp_path: Path, i
     assert {path.name for path in graded.iterdir()} == {"zoë.html", "grades.csv"}
     assert (graded / "grades.csv").read_text() == "second"
     assert (graded / "zoë.html").stat().st_size == 603
+
+
+def test_a_tar_is_not_written_to_a_terminal(monkeypatch: pytest.MonkeyPatch) -> None:
+    stream = io.TextIOWrapper(io.BytesIO())
+    monkeypatch.setattr(stream, "isatty", lambda: True)
+    with pytest.raises(ValueError, match=r"pipe it, as in … - \| tar -x"):
+        Archive(stream)
+
+
+def test_a_name_that_is_no_utf_8_loses_no_results(tmp_path: Path) -> None:
+    odd = b"\xffann".decode("utf-8", "surrogateescape")
+    stream = io.BytesIO()
+    archive = Archive(io.TextIOWrapper(stream))
+    for place in (Folder(tmp_path / "graded"), archive):
+        place.put(f"{odd}.html", f"of {odd}")
+        place.end()
+    kept = tmp_path / "graded" / f"{odd}.html"
+    assert kept.read_text() == "of ?ann"
+    kept.unlink()
+    subprocess.run(["tar", "-x", "-C", tmp_path], input=stream.getvalue(), check=True)
+    assert kept.read_text() == "of ?ann"
