@@ -683,7 +683,7 @@ for name, config in configs.items():
 # - **Buffers**: stage 3 allocates its bucket of gradients once, `reduce_bucket_size` elements, however small the model is. By default
 #   5e8: a gigabyte in bf16. On a large model that is little; count it all the same.
 #
-# What cannot be measured here is offloading: all memory of these ranks is the host's. On GPUs it moves the 12 bytes of states, and with
+# What ranks on the CPU cannot show is offloading: all their memory is the host's. On GPUs it moves the 12 bytes of states, and with
 # `offload_param` parameters too, out of the GPU's memory, and pays with a slower step.
 #
 # Prediction and measurement of DeepSpeed's stage 3, category by category:

@@ -605,8 +605,8 @@ fsdp04.check_save_async(save_async, latest_complete, load_shards)
 fsdp04.compare_stalls(new_state, save_checkpoint, save_async)
 
 # %% [markdown]
-# What is left is collecting the state, the copy, and whatever the thread takes from the steps beside it: here both compete for the
-# same processors and for Python's lock.
+# What is left is collecting the state, the copy, and whatever the thread takes from the steps beside it: both compete for
+# Python's lock and, where ranks run on the CPU, for the same processors.
 
 # %% [markdown]
 # ## Step 9 · The loop under Ray Train · 10 points

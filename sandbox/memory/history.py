@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 NOT_OBSERVED = (
     "what an operator needs inside its C++ kernel and frees again before it returns",
-    "what gloo itself needs to send and receive",
+    "what gloo or NCCL itself needs to send and receive",
     "activations in other threads than the function's own and autograd's",
     "the process itself: Python, its modules, and what the allocator keeps free",
 )
