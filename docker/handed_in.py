@@ -33,28 +33,34 @@ def read_class(exercise: str, submitted: Path) -> list[HandedIn]:
         raise ValueError(f"{submitted}: {error.strerror}; {expected}.") from None
     if not folders:
         raise ValueError(f"{submitted} holds no folder of a student; {expected}.")
-    return [_read(folder, exercise) for folder in folders]
+    return [_hand_in(folder, exercise) for folder in folders]
 
 
-def _read(folder: Path, exercise: str) -> HandedIn:
-    notebook = folder / exercise / f"{exercise}.ipynb"
+def _hand_in(folder: Path, exercise: str) -> HandedIn:
     try:
-        if not FIT_NAME.fullmatch(folder.name):
-            raise ValueError("nbgrader takes no *, ?, [, ] or + in a name, and 200 letters at most")
-        for path in (folder, notebook.parent, notebook):
-            if path.is_symlink():
-                raise ValueError(f"{path.relative_to(folder.parent)} is a link")
-        status = notebook.lstat()
-        if not stat.S_ISREG(status.st_mode):
-            raise ValueError(f"{exercise}/{exercise}.ipynb is not a file")
-        if status.st_size > MAX_BYTES:
-            raise ValueError(f"the notebook is larger than {MAX_BYTES // 1_000_000} MB")
-        return HandedIn(folder.name, notebook.read_bytes().decode("utf-8", "replace"))
+        return HandedIn(folder.name, _read(folder, exercise))
     except FileNotFoundError:
         others = sorted(path.relative_to(folder) for path in folder.glob("**/*.ipynb"))[:3]
         instead = f"; there is {', '.join(map(str, others))}" if others else ""
-        return HandedIn(folder.name, problem=f"there is no {exercise}/{exercise}.ipynb{instead}")
+        problem = f"there is no {exercise}/{exercise}.ipynb{instead}"
     except OSError as error:
-        return HandedIn(folder.name, problem=f"the notebook cannot be read: {error.strerror}")
+        problem = f"the notebook cannot be read: {error.strerror}"
     except ValueError as error:
-        return HandedIn(folder.name, problem=str(error))
+        problem = str(error)
+    return HandedIn(folder.name, problem=problem)
+
+
+def _read(folder: Path, exercise: str) -> str:
+    """Return the notebook's text. Raises OSError, or ValueError if it is not to be trusted."""
+    notebook = folder / exercise / f"{exercise}.ipynb"
+    if not FIT_NAME.fullmatch(folder.name):
+        raise ValueError("nbgrader takes no *, ?, [, ] or + in a name, and 200 letters at most")
+    for path in (folder, notebook.parent, notebook):
+        if path.is_symlink():
+            raise ValueError(f"{path.relative_to(folder.parent)} is a link")
+    status = notebook.lstat()
+    if not stat.S_ISREG(status.st_mode):
+        raise ValueError(f"{exercise}/{exercise}.ipynb is not a file")
+    if status.st_size > MAX_BYTES:
+        raise ValueError(f"the notebook is larger than {MAX_BYTES // 1_000_000} MB")
+    return notebook.read_bytes().decode("utf-8", "replace")

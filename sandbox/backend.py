@@ -115,9 +115,14 @@ def use_device(backend: str, rank: int) -> None:
         torch.cuda.set_device(rank)
 
 
+def _is_on_gpu() -> bool:
+    """Whether this process is a rank with a GPU of its own."""
+    return os.environ.get("SANDBOX_BACKEND") == "nccl"
+
+
 def finish_work() -> None:
     """Wait until this rank's GPU has done what it was given to do; the CPU always has."""
-    if os.environ.get("SANDBOX_BACKEND") == "nccl":
+    if _is_on_gpu():
         import torch
 
         torch.cuda.synchronize()
@@ -144,7 +149,7 @@ def allocated_bytes() -> int | None:
     """
     import torch
 
-    if os.environ.get("SANDBOX_BACKEND") == "nccl":
+    if _is_on_gpu():
         return torch.cuda.memory_allocated()
     return None
 
@@ -156,7 +161,7 @@ def capability() -> tuple[int, int] | None:
     """
     import torch
 
-    if os.environ.get("SANDBOX_BACKEND") == "nccl":
+    if _is_on_gpu():
         return torch.cuda.get_device_capability()
     return None
 
@@ -165,6 +170,6 @@ def device() -> torch.device:
     """Return the device of this rank: its own GPU under NCCL, else the CPU."""
     import torch
 
-    if os.environ.get("SANDBOX_BACKEND") == "nccl":
+    if _is_on_gpu():
         return torch.device("cuda", int(os.environ["LOCAL_RANK"]))
     return torch.device("cpu")

@@ -6,7 +6,7 @@ import time
 from pathlib import Path
 
 DOCKER = Path(__file__).parents[1]
-COMPOSE = Path(sys.executable).with_name("docker-compose")
+COMPOSE = Path(sys.executable).with_name("docker-compose")  # needs no engine to read a file
 NAME = "shardlab-test"
 IMAGE = "shardlab:cpu"
 DEADLINE_S = 120

@@ -19,7 +19,6 @@ clean_up() {
 trap clean_up EXIT
 alone() { unshare --pid --fork --mount --mount-proc --kill-child "$@"; }
 
-say "A base: Debian with its Python 3.11"
 make_base
 for path in ${needed[@]+"${needed[@]}"}; do cp --parents --recursive --dereference "$path" "$place/base"; done
 

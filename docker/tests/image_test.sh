@@ -17,7 +17,6 @@ clean_up() {
 }
 trap clean_up EXIT
 
-say "A base: Debian with its Python 3.11"
 make_base
 mounts=()
 for path in ${needed[@]+"${needed[@]}"}; do mounts+=(--volume "$path:$path:ro"); done

@@ -20,6 +20,7 @@ take_place() {
 # pip in there needs too.
 make_base() {
     local name value option
+    say "A base: Debian with its Python 3.11"
     debootstrap --variant=minbase --include=ca-certificates,python3,python3-venv bookworm "$place/base" \
         "${DEBIAN_MIRROR:-http://deb.debian.org}/debian" > "$place/debootstrap.log" \
         || { tail "$place/debootstrap.log" >&2; exit 1; }

@@ -3,16 +3,14 @@
 import json
 import os
 import subprocess
-import sys
 from functools import cache
 from pathlib import Path
 from typing import Any
 
 import pytest
 import yaml
+from docker_commands import COMPOSE, DOCKER
 
-DOCKER = Path(__file__).parents[1]
-COMPOSE = Path(sys.executable).with_name("docker-compose")  # needs no engine to read a file
 SERVICES = ("cpu", "gpu", "grade")
 LABS = ("cpu", "gpu")
 

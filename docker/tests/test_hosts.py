@@ -9,18 +9,14 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-import yaml
 from class_files import REFERENCE, hand_in, points
-from docker_commands import DOCKER, IMAGE, NAME, docker, finish, until
+from docker_commands import IMAGE, NAME, docker, finish, until
+from manifest import RAY_JOBS
 from training_output import TOLERANCE, losses
 
 pytestmark = [pytest.mark.engine, pytest.mark.timeout(900)]
 
-JOBS = {
-    each["metadata"]["name"]: each["spec"]
-    for each in yaml.safe_load_all((DOCKER / "kuberay.yaml").read_text("utf-8"))
-    if each["kind"] == "RayJob"
-}
+JOBS = {each["metadata"]["name"]: each["spec"] for each in RAY_JOBS}
 HEAD = f"{NAME}-head"
 TOKEN = ["--env", "RAY_AUTH_MODE=token", "--env", "RAY_AUTH_TOKEN=0123456789abcdef"]  # authOptions
 PORTS = "--block --dashboard-agent-listen-port=52365 --metrics-export-port=8080"

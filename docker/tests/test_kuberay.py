@@ -8,10 +8,9 @@ import yaml
 from jsonschema import Draft202012Validator
 from kuberay_schema import RAY_JOB_SPEC
 from kubernetes_fields import problems
+from manifest import OBJECTS, RAY_JOBS
 
 DOCKER = Path(__file__).parents[1]
-OBJECTS = list(yaml.safe_load_all((DOCKER / "kuberay.yaml").read_text("utf-8")))
-RAY_JOBS = [each for each in OBJECTS if each["kind"] == "RayJob"]
 OTHERS = {"PersistentVolumeClaim": "V1PersistentVolumeClaim", "NetworkPolicy": "V1NetworkPolicy"}
 
 

@@ -12,6 +12,7 @@ from typing import Any
 import pytest
 import yaml
 from jsonschema import Draft202012Validator
+from manifest import RAY_JOBS
 
 pytestmark = pytest.mark.published
 
@@ -45,11 +46,9 @@ def test_kuberay_s_crd_accepts_the_ray_jobs() -> None:
     versions = yaml.safe_load(fetch(CRD))["spec"]["versions"]
     schema = next(each["schema"] for each in versions if each["name"] == "v1")
     spec = schema["openAPIV3Schema"]["properties"]["spec"]
-    manifests = yaml.safe_load_all((DOCKER / "kuberay.yaml").read_text("utf-8"))
-    jobs = [each["spec"] for each in manifests if each["kind"] == "RayJob"]
-    assert len(jobs) == 2
-    for job in jobs:
-        found = Draft202012Validator(strict(spec)).iter_errors(job)
+    assert len(RAY_JOBS) == 2
+    for job in RAY_JOBS:
+        found = Draft202012Validator(strict(spec)).iter_errors(job["spec"])
         assert [f"{error.json_path}: {error.message}" for error in found] == []
 
 

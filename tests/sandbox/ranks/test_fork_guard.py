@@ -61,7 +61,7 @@ def driver(tmp_path_factory) -> str:
     """Return the path of a library that calls itself libcuda.so.1."""
     compiler = shutil.which("cc")
     if compiler is None:
-        pytest.skip("no C compiler to build a stand-in for the CUDA driver with")
+        pytest.skip("no C compiler for a stand-in of the CUDA driver")  # nothing else needs one
     path = tmp_path_factory.mktemp("driver") / "libcuda.so.1"
     path.with_suffix(".c").write_text(DRIVER)
     build = [compiler, "-shared", "-fPIC", "-Wl,-soname,libcuda.so.1", "-o", path]
